@@ -1,0 +1,1 @@
+"""The exchange: records, streams, decoders and the symbol partition's rules. Knows nothing of FIX."""

@@ -1,0 +1,36 @@
+"""Payload bytes: msgpack arrays of ints, strings, bytes, bools, None and nested arrays, kind first (architecture, rule 8)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgpack
+
+from exchange.records.kinds import Kind
+
+_pack = msgpack.Packer(autoreset=True).pack
+
+
+class MalformedPayloadError(ValueError):
+    """A payload that no writer of ours produces. Decoders answer it with a record, never with an exception."""
+
+
+def encode(record: Sequence[Any]) -> bytes:
+    """Canonical bytes of a record class from this package (a tuple whose first field is its kind)."""
+    payload: bytes = _pack(record)
+    return payload
+
+
+def decode_fields(payload: bytes) -> tuple[Any, ...]:
+    """The fields of a payload, kind first; the empty payload is a clock tick.
+
+    Raises MalformedPayloadError for bytes that are not one msgpack array of two or more fields led by an int.
+    """
+    if not payload:
+        return (int(Kind.TICK),)
+    try:
+        fields = msgpack.unpackb(payload, use_list=False)
+    except Exception as error:  # msgpack raises a dozen kinds, UnicodeDecodeError and MemoryError-like sizes among them
+        raise MalformedPayloadError(str(error)) from error
+    if type(fields) is not tuple or len(fields) < 2 or type(fields[0]) is not int:
+        raise MalformedPayloadError("not an array led by a kind")
+    return fields

@@ -1,0 +1,1 @@
+"""The rules of one symbol partition: order book, matcher, and the partitioner towards participants."""

@@ -1,0 +1,1 @@
+"""The gateway: FIX sessions in front of the exchange's streams."""

@@ -1,0 +1,1 @@
+"""FIX without I/O: bytes and the time in, events and bytes out."""
