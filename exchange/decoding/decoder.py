@@ -7,7 +7,9 @@ from exchange.records.record import Draft, Record
 
 
 class Decoder(Protocol):
-    """A deterministic function of its input partition: no clock, randomness, file, network, logging, float or hash order.
+    """A deterministic function of its input partition (architecture, rule 1).
+
+    No clock, randomness, file, network, logging, float or hash order.
 
     The laws, tested once for all decoders in tests/laws: equal replay; restoring at k and reading the rest equals
     never stopping; `snapshot(restore(s)) == s`; equal bytes under different PYTHONHASHSEED; `apply` never raises.

@@ -1,4 +1,7 @@
-"""Payload bytes: msgpack arrays of ints, strings, bytes, bools, None and nested arrays, kind first (architecture, rule 8)."""
+"""Payload bytes: msgpack arrays of ints, strings, bytes, bools, None and nested arrays (architecture, rule 8).
+
+The first field is the kind.
+"""
 
 from collections.abc import Sequence
 from typing import Any
