@@ -11,7 +11,7 @@ import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 Facts = dict[str, Any]
 
@@ -23,7 +23,7 @@ class FactsProtocol(asyncio.Protocol):
         self._facts = facts
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
+        transport = cast(asyncio.WriteTransport, transport)
         transport.write(json.dumps(self._facts()).encode())
         transport.close()
 

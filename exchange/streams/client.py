@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from exchange.hosting.log import logger
 from exchange.hosting.process_config import SequencerAddress
@@ -121,11 +121,11 @@ class StreamClient(asyncio.Protocol):
             self._flush()
             self._transport.close()
 
-    def writer(self, partition: str, stream: str, tag: str | None) -> StreamWriter:
+    def writer(self, partition: str, stream: str, tag: str | None, from_end: bool = False) -> StreamWriter:
         """The writer of a stream, opened now or with the next connection, and again with every later one."""
         writer = self._writers.get((partition, stream))
         if writer is None:
-            writer = self._writers[partition, stream] = StreamWriter(partition, stream, tag)
+            writer = self._writers[partition, stream] = StreamWriter(partition, stream, tag, from_end)
             if self.connected:
                 self._open(writer)
         return writer
@@ -223,7 +223,7 @@ class StreamClient(asyncio.Protocol):
             await self._loop.create_connection(lambda: self, address.tcp_host, address.tcp_port)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+        transport = cast(asyncio.Transport, transport)
         self._transport = transport
         self._splitter = FrameSplitter(self._limits.frame_bytes)
         self.connections += 1

@@ -4,6 +4,8 @@ The table is a fold over blocks. A sealed segment's index file carries the table
 reads the last index and the active segment, whatever the age of the log.
 """
 
+from __future__ import annotations
+
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -114,7 +116,7 @@ class LogTable:
         ]
 
     @classmethod
-    def from_fields(cls, fields: Any) -> "LogTable":
+    def from_fields(cls, fields: Any) -> LogTable:
         """The table back from `to_fields`."""
         table = cls()
         for name, number, end, epochs, streams, time in fields:
@@ -198,7 +200,7 @@ class SegmentIndex:
         ]
 
     @classmethod
-    def from_fields(cls, fields: Any) -> "SegmentIndex":
+    def from_fields(cls, fields: Any) -> SegmentIndex:
         """The index back from `to_fields`."""
         index = cls()
         index.block_count, partitions, streams = fields

@@ -54,6 +54,7 @@ class Sequencer:
         self._now = max(table.sequencing_time for table in tables.values())
         self.peers: dict[Peer, None] = {}
         self.refused_peers = 0
+        self.refused_requests = 0
         self.failed: str | None = None
         self.stopped: asyncio.Future[int] = self._loop.create_future()
         self._unsettled: deque[tuple[int, Appender, SealedBlock]] = deque()
@@ -200,6 +201,7 @@ class Sequencer:
                 "failed": self.failed,
             },
             "refused_peers": self.refused_peers,
+            "refused_requests": self.refused_requests,
             "connections": len(self.peers),
         }
 

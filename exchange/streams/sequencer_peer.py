@@ -9,7 +9,7 @@ import socket
 import struct
 from collections.abc import Callable
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from exchange.hosting.log import logger
 from exchange.records.positions import Position, StreamPosition
@@ -62,7 +62,7 @@ class Peer(asyncio.Protocol):
         }
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+        transport = cast(asyncio.Transport, transport)
         self._transport = transport
         transport.set_write_buffer_limits(high=self._sequencer.limits.reader_buffer_bytes)
         self._sequencer.peers[self] = None
@@ -288,7 +288,8 @@ class Peer(asyncio.Protocol):
         self._send(control_frame(FrameType.STATE_IS, request, appender.sequenced, appender.settled, epochs, streams))
 
     def _fail(self, request: int, code: str, reason: str) -> None:
-        log.warning("request failed", peer=self.process, code=code, reason=reason)
+        self._sequencer.refused_requests += 1
+        log.warning("request refused", peer=self.process, code=code, reason=reason)
         self._send(control_frame(FrameType.FAILED, request, code, reason))
 
     def _send(self, frame: bytes) -> None:

@@ -18,10 +18,12 @@ class LostRecordsError(AssertionError):
 class StreamWriter:
     """Stages records at the next positions of one stream, and says which runs are to be sent.
 
+    With `from_end` the writer numbers on from the end it finds when it first opens, and stages nothing before.
     A run made before the stream is open has no stream number yet; it is filled in when it is sent.
     """
 
     __slots__ = (
+        "_from_end",
         "_retained",
         "_unsent",
         "end",
@@ -34,7 +36,8 @@ class StreamWriter:
         "tag",
     )
 
-    def __init__(self, partition: str, name: str, tag: str | None) -> None:
+    def __init__(self, partition: str, name: str, tag: str | None, from_end: bool = False) -> None:
+        self._from_end = from_end
         self.partition = partition
         self.name = name
         self.tag = tag
@@ -54,7 +57,7 @@ class StreamWriter:
     def continue_from(self, position: StreamPosition) -> None:
         """Stage the next record at `position` and forget what was staged before.
 
-        For a writer whose records are all alike (a clock), or that has staged nothing and numbers from what is there.
+        For a writer whose records are all alike: a clock.
         """
         self.restart()
         self.next = position
@@ -68,6 +71,7 @@ class StreamWriter:
 
     def stage(self, payloads: Sequence[bytes], event_time: Nanoseconds) -> None:
         """Take the next records. Those below the settled end would be absorbed and are not sent."""
+        assert not self._from_end, "staged before the end was known"
         first = self.next
         self.next = StreamPosition(first + len(payloads))
         if self.next <= self.settled:
@@ -92,6 +96,9 @@ class StreamWriter:
         if end < self.settled:
             raise LostRecordsError(f"{self.partition} {self.name} ends at {end}, below the settled end {self.settled}")
         self.number = number
+        if self._from_end:
+            self._from_end = False
+            self.next = StreamPosition(end)
         self.progressed(end, settled)
         self._unsent = [_from(run, end) for run in self._retained if run.end > end]
 

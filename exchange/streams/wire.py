@@ -77,7 +77,7 @@ def control_fields(body: bytes, least: int) -> tuple[Any, ...]:
     try:
         fields = msgpack.unpackb(body, use_list=False)
     except Exception as error:  # msgpack raises many kinds, all of which mean the same here
-        raise ProtocolError(f"a control frame is not msgpack: {error}") from error
+        raise ProtocolError(f"a control frame is not msgpack: {type(error).__name__}") from error
     if type(fields) is not tuple or len(fields) < least:
         raise ProtocolError("a control frame has too few fields")
     return fields
