@@ -72,6 +72,7 @@ class StreamClient(asyncio.Protocol):
         self.failed: asyncio.Future[None] = self._loop.create_future()
         self.reason = "not connected yet"
         self.connections = 0
+        self._closing = False
         self._transport: asyncio.Transport | None = None
         self._lost: asyncio.Future[None] | None = None
         self._splitter = FrameSplitter(limits.frame_bytes)
@@ -81,6 +82,7 @@ class StreamClient(asyncio.Protocol):
         self._readers: dict[int, Reader] = {}
         self._subscribing: set[int] = set()
         self._waiting: dict[int, Callable[[FrameType, Any], None]] = {}
+        self._opening: dict[tuple[str, str], asyncio.Future[None]] = {}
         self._requests = 0
         self._flush_due = False
         self._dirty: dict[str, list[StreamWriter]] = {}
@@ -113,6 +115,7 @@ class StreamClient(asyncio.Protocol):
 
     async def close(self) -> None:
         """Send what is staged, disconnect, stay away."""
+        self._closing = True
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -129,6 +132,12 @@ class StreamClient(asyncio.Protocol):
             if self.connected:
                 self._open(writer)
         return writer
+
+    async def opened(self, writer: StreamWriter) -> None:
+        """Wait until the stream is open for the first time, so that its writer knows where to number on from."""
+        if writer.number is None:
+            waiting = self._opening.setdefault((writer.partition, writer.name), self._loop.create_future())
+            await asyncio.shield(waiting)
 
     def stage(self, writer: StreamWriter, payloads: list[bytes], event_time: Nanoseconds | None = None) -> None:
         """Publish the next records of a stream at the end of this loop turn."""
@@ -230,7 +239,8 @@ class StreamClient(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.reason = f"connection lost: {error}" if error else "connection lost"
-        log.warning("sequencer lost", reason=self.reason)
+        if not self._closing:
+            log.warning("sequencer lost", reason=self.reason)
         self._transport = None
         self._partitions = {}
         self._open_writers = {}
@@ -355,6 +365,9 @@ class StreamClient(asyncio.Protocol):
         writer.opened(number, end, settled)
         self._open_writers[self._partitions[writer.partition][0], number] = writer
         self._staged(writer)
+        waiting = self._opening.pop((writer.partition, writer.name), None)
+        if waiting is not None:
+            waiting.set_result(None)
 
     def _flush(self) -> None:
         self._flush_due = False

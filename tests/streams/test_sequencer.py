@@ -90,7 +90,7 @@ async def test_an_untagged_stream_has_one_live_writer(tmp_path: Path) -> None:
         await recorder.until(2)
         async with client(tmp_path, "gateway") as second:
             waiting = second.writer("sym-1", "orders/A/1", None, from_end=True)
-            await until(lambda: not (running.refused_requests == 0))
+            await until(lambda: running.refused_requests)
             assert waiting.number is None
             await first.close()
             await until(lambda: waiting.number is not None)
@@ -105,7 +105,7 @@ async def test_a_reader_far_behind_is_served_from_the_log(tmp_path: Path) -> Non
             writer.stage(tape, [b"%d" % place])
             await asyncio.sleep(0)
             await asyncio.sleep(0)
-        await until(lambda: not (tape.settled < 200))
+        await until(lambda: tape.settled >= 200)
         assert running.appenders["sym-1"].recent.first > 0
         recorder = Recorder(COMMITTED_1, Position(0))
         writer.subscribe(recorder)
@@ -124,8 +124,8 @@ async def test_writers_publish_again_what_a_new_epoch_has_not_got(tmp_path: Path
         async with sequencer(tmp_path):
             writer.stage(tape, [b"0", b"1", b"2"])
             await recorder.until(4)
-            await until(lambda: not (tape.settled < 3))
-        await until(lambda: not (writer.connected))
+            await until(lambda: tape.settled >= 3)
+        await until(lambda: not writer.connected)
         writer.stage(tape, [b"3"])
         async with sequencer(tmp_path):
             records = await recorder.until(5)
@@ -141,7 +141,7 @@ async def test_a_reader_past_the_end_of_its_epoch_is_told_the_cut(tmp_path: Path
         recorder = Recorder(SEQUENCED, Position(0))
         writer.subscribe(recorder)
         await recorder.until(3)
-        await until(lambda: not (tape.settled < 2))
+        await until(lambda: tape.settled >= 2)
     async with sequencer(tmp_path), client(tmp_path, "writer") as writer:
         # As if it had read records in epoch 1 that no disk ever held.
         ahead = Recorder(SEQUENCED, Position(9))
