@@ -8,9 +8,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from exchange.decoding.decoder import Decoder
-from exchange.records.positions import End, Position, StreamPosition
+from exchange.records.positions import End, StreamPosition
 from exchange.records.record import Record
 from exchange.streams.block_reader import ReadRun
+
+# What Record's constructor does, without the call around it: this is done once per record.
+_record = tuple.__new__
 
 
 class Output(NamedTuple):
@@ -44,11 +47,8 @@ class Runner:
         stream, position, stream_position, event_time, sequencing_time, payloads = run
         apply, collected = self.decoder.apply, self._collected
         for offset, payload in enumerate(payloads):
-            record = Record(
-                Position(position + offset), stream, StreamPosition(stream_position + offset), event_time,
-                sequencing_time, payload,
-            )  # fmt: skip
-            for partition, target, output in apply(record):
+            fields = (position + offset, stream, stream_position + offset, event_time, sequencing_time, payload)
+            for partition, target, output in apply(_record(Record, fields)):
                 key = (partition, target)
                 if key in collected:
                     collected[key].append(output)

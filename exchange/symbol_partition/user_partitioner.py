@@ -22,6 +22,7 @@ SOURCES = (
     "exchange.records.clock",
     "exchange.records.codec",
     "exchange.records.kinds",
+    "exchange.records.order_entry",
     "exchange.records.positions",
     "exchange.records.record",
     "exchange.records.reference_data",

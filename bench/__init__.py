@@ -1,0 +1,1 @@
+"""Speed of the venue and of its peers, measured in one run: `python -m bench`."""

@@ -1,0 +1,285 @@
+"""Records of a user feed as FIX: ExecutionReport(8) and OrderCancelReject(9), rendered once for whoever gets them.
+
+A body is everything behind the header. Its bytes depend on the record alone, except for a cancel: the session that
+asked is answered (11 its request's, 41 the order's), any other is told (11 the order's, and why). Ids are functions of
+the sequence: OrderID `<symbol partition>-<position>`, ExecID `<symbol partition>-<cause>-<ordinal>`, trade id (527)
+`<symbol partition>-<cause>-T<number>`. Values are those of the strict FIX 4.4 tables: a stock engine takes them.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from exchange.records.end_reasons import EndReason
+from exchange.records.kinds import Kind
+from exchange.records.reference_data import Units
+from exchange.records.refusals import Refusal
+from gateway.fix.dictionary import EXECUTION_REPORT, ORDER_CANCEL_REJECT
+from gateway.fix.fields import decimal_text, timestamp_text
+
+ORD_REJ_REASONS: Final[dict[int, int]] = {
+    Refusal.UNKNOWN_PARTICIPANT: 99,
+    Refusal.DUPLICATE_CL_ORD_ID: 6,
+    Refusal.UNKNOWN_SYMBOL: 1,
+    Refusal.UNSUPPORTED_ORDER_TYPE: 11,
+    Refusal.UNSUPPORTED_TIME_IN_FORCE: 11,
+    Refusal.PRICE_MISSING: 99,
+    Refusal.PRICE_MALFORMED: 99,
+    Refusal.PRICE_OFF_TICK: 99,
+    Refusal.QUANTITY_MISSING: 13,
+    Refusal.QUANTITY_MALFORMED: 13,
+    Refusal.QUANTITY_OFF_LOT: 13,
+    Refusal.QUANTITY_TOO_LARGE: 3,
+}
+"""OrdRejReason(103) of a refused order; any other refusal is 99, other."""
+
+CXL_REJ_REASONS: Final[dict[int, int]] = {
+    Refusal.DUPLICATE_CL_ORD_ID: 6,
+    Refusal.UNKNOWN_SYMBOL: 1,
+    Refusal.UNKNOWN_ORDER: 1,
+    Refusal.ORDER_MISMATCH: 99,
+    Refusal.TOO_LATE_TO_CANCEL: 0,
+}
+"""CxlRejReason(102) of a refused cancel; any other refusal is 99, other."""
+
+SENTENCES: Final[dict[int, str]] = {
+    Refusal.UNKNOWN_PARTICIPANT: "the participant may not trade here",
+    Refusal.DUPLICATE_CL_ORD_ID: "ClOrdID(11) was used before",
+    Refusal.UNKNOWN_SYMBOL: "Symbol(55) is no instrument of this venue",
+    Refusal.UNSUPPORTED_ORDER_TYPE: "OrdType(40) is neither market nor limit",
+    Refusal.UNSUPPORTED_TIME_IN_FORCE: "TimeInForce(59) is none of day, good till cancel, immediate or cancel",
+    Refusal.PRICE_MISSING: "a limit order needs Price(44)",
+    Refusal.PRICE_MALFORMED: "Price(44) is not a plain positive decimal number within the limits",
+    Refusal.PRICE_OFF_TICK: "Price(44) is not a multiple of the tick",
+    Refusal.QUANTITY_MISSING: "OrderQty(38) is missing",
+    Refusal.QUANTITY_MALFORMED: "OrderQty(38) is not a plain positive decimal number within the limits",
+    Refusal.QUANTITY_OFF_LOT: "OrderQty(38) is not a multiple of the lot",
+    Refusal.QUANTITY_TOO_LARGE: "OrderQty(38) is above the largest order",
+    Refusal.UNKNOWN_ORDER: "no such order is remembered",
+    Refusal.ORDER_MISMATCH: "Symbol(55) or Side(54) differs from the order's",
+    Refusal.TOO_LATE_TO_CANCEL: "the order has ended",
+}
+"""What Text(58) says behind the refusal's name."""
+
+_END_TEXTS: Final[dict[int, bytes]] = {
+    EndReason.IMMEDIATE_REMAINDER: b"IMMEDIATE_REMAINDER: what an immediate or cancel order could not trade at once",
+    EndReason.MARKET_REMAINDER: b"MARKET_REMAINDER: what a market order could not trade at once",
+}
+_REFUSAL_NAMES: Final[dict[int, str]] = {int(refusal): refusal.name for refusal in Refusal}
+_OTHER: Final = 99
+
+AVG_PX_DECIMALS: Final = 8
+"""AvgPx(6) is rounded once, half up, to at most so many decimals."""
+
+_PRICE_TEXTS: Final = 65_536
+_price_texts: dict[tuple[int, int, int], bytes] = {}
+
+
+def render(fields: tuple[Any, ...], symbol_partition: str, session: str) -> tuple[bytes, bytes]:
+    """(MsgType, body) of a user-feed record, kind first, as `session` gets it.
+
+    Raises ValueError for a kind that is not reported.
+    """
+    renderer = _RENDERERS.get(fields[0])
+    if renderer is None:
+        raise ValueError(f"records of kind {fields[0]} are not reported")
+    return renderer(fields, symbol_partition.encode("latin-1"), session)
+
+
+def _accepted(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
+    (
+        _, cause, ordinal, transact_time, _, _, _, _, order_position, cl_ord_id, account, symbol, units, side,
+        order_type, time_in_force, quantity, price,
+    ) = fields  # fmt: skip
+    return (
+        EXECUTION_REPORT,
+        b"37=%b-%d\x0117=%b-%d-%d\x01150=0\x0139=0\x0111=%b\x01%b151=%b\x0114=0\x016=0\x0160=%b\x01"
+        % (
+            partition,
+            order_position,
+            partition,
+            cause,
+            ordinal,
+            cl_ord_id.encode("latin-1"),
+            _order(account, symbol, units, side, order_type, time_in_force, quantity, price),
+            _quantity(quantity, units),
+            timestamp_text(transact_time),
+        ),
+    )
+
+
+def _filled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
+    (
+        _, cause, ordinal, transact_time, _, _, order_position, cl_ord_id, account, symbol, units, side, order_type,
+        time_in_force, quantity, price, cumulative, leaves, notional, last_price, last_quantity, liquidity, number,
+    ) = fields  # fmt: skip
+    return EXECUTION_REPORT, (
+        b"37=%b-%d\x0117=%b-%d-%d\x01527=%b-%d-T%d\x01150=F\x0139=%d\x0111=%b\x01%b"
+        b"32=%b\x0131=%b\x01851=%d\x01151=%b\x0114=%b\x016=%b\x0160=%b\x01"
+    ) % (
+        partition,
+        order_position,
+        partition,
+        cause,
+        ordinal,
+        partition,
+        cause,
+        number,
+        1 if leaves else 2,
+        cl_ord_id.encode("latin-1"),
+        _order(account, symbol, units, side, order_type, time_in_force, quantity, price),
+        _quantity(last_quantity, units),
+        _price(last_price, units),
+        liquidity,
+        _quantity(leaves, units),
+        _quantity(cumulative, units),
+        average_price(notional, cumulative, units),
+        timestamp_text(transact_time),
+    )
+
+
+def _canceled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
+    (
+        _, cause, ordinal, transact_time, _, _, requester, _, _, cl_ord_id, order_position, order_cl_ord_id, account,
+        symbol, units, side, order_type, time_in_force, quantity, price, cumulative, notional, reason,
+    ) = fields  # fmt: skip
+    order_id = order_cl_ord_id.encode("latin-1")
+    if requester == session and cl_ord_id is not None:
+        ids, why = b"11=%b\x0141=%b\x01" % (cl_ord_id.encode("latin-1"), order_id), b""
+    else:
+        # Nobody on this session asked: no OrigClOrdID, and the text says who or what did (order-state matrices, D).
+        ids, why = b"11=%b\x01" % order_id, _why_canceled(requester, reason)
+    return (
+        EXECUTION_REPORT,
+        b"37=%b-%d\x0117=%b-%d-%d\x01150=4\x0139=4\x01%b%b151=0\x0114=%b\x016=%b\x0160=%b\x01%b"
+        % (
+            partition,
+            order_position,
+            partition,
+            cause,
+            ordinal,
+            ids,
+            _order(account, symbol, units, side, order_type, time_in_force, quantity, price),
+            _quantity(cumulative, units),
+            average_price(notional, cumulative, units),
+            timestamp_text(transact_time),
+            why,
+        ),
+    )
+
+
+def _why_canceled(requester: str | None, reason: int) -> bytes:
+    if requester is not None:
+        return b"58=REQUESTED: canceled by session %b\x01" % requester.encode("latin-1", "replace")
+    # ExecRestatementReason(378) has no value for a remainder but "other" (FIX 4.4 vol. 2).
+    return b"378=99\x0158=%b\x01" % _END_TEXTS.get(reason, b"CANCELED: canceled by the venue")
+
+
+def _refused(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
+    _, cause, ordinal, transact_time, _, _, _, _, cl_ord_id, account, symbol, side, refusal, detail = fields
+    return EXECUTION_REPORT, (
+        b"37=%b-%d\x0117=%b-%d-%d\x01150=8\x0139=8\x01103=%d\x0111=%b\x01%b55=%b\x0154=%d\x01151=0\x0114=0\x016=0\x01"
+        b"60=%b\x0158=%b\x01"
+    ) % (
+        partition,
+        cause,
+        partition,
+        cause,
+        ordinal,
+        ORD_REJ_REASONS.get(refusal, _OTHER),
+        cl_ord_id.encode("latin-1"),
+        b"" if account is None else b"1=%b\x01" % account.encode("latin-1"),
+        symbol.encode("latin-1"),
+        side,
+        timestamp_text(transact_time),
+        _refusal_text(refusal, detail),
+    )
+
+
+def _cancel_refused(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
+    (
+        _, _, _, transact_time, _, _, _, _, cl_ord_id, orig_cl_ord_id, order_position, order_state, refusal, detail,
+    ) = fields  # fmt: skip
+    # An unknown order has OrderID NONE and OrdStatus 8 (FIX 4.4 vol. 4, OrderCancelReject).
+    return ORDER_CANCEL_REJECT, b"37=%b\x0111=%b\x0141=%b\x0139=%d\x01434=1\x01102=%d\x0160=%b\x0158=%b\x01" % (
+        b"NONE" if order_position is None else b"%b-%d" % (partition, order_position),
+        cl_ord_id.encode("latin-1"),
+        orig_cl_ord_id.encode("latin-1"),
+        8 if order_state is None else order_state,
+        CXL_REJ_REASONS.get(refusal, _OTHER),
+        timestamp_text(transact_time),
+        _refusal_text(refusal, detail),
+    )
+
+
+def _order(
+    account: str | None,
+    symbol: str,
+    units: Units,
+    side: int,
+    order_type: int,
+    time_in_force: int,
+    quantity: int,
+    price: int | None,
+) -> bytes:
+    """The order's own terms, the same in each of its reports."""
+    return b"%b55=%b\x0154=%d\x0138=%b\x0140=%d\x01%b59=%d\x01" % (
+        b"" if account is None else b"1=%b\x01" % account.encode("latin-1"),
+        symbol.encode("latin-1"),
+        side,
+        _quantity(quantity, units),
+        order_type,
+        b"" if price is None else b"44=%b\x01" % _price(price, units),
+        time_in_force,
+    )
+
+
+def _quantity(lots: int, units: Units) -> bytes:
+    _, _, mantissa, decimals = units
+    return decimal_text(lots * mantissa, decimals) if decimals else b"%d" % (lots * mantissa)
+
+
+def _price(ticks: int, units: Units) -> bytes:
+    mantissa, decimals, _, _ = units
+    key = (ticks, mantissa, decimals)
+    text = _price_texts.get(key)
+    if text is None:
+        if len(_price_texts) >= _PRICE_TEXTS:
+            _price_texts.clear()
+        text = _price_texts[key] = decimal_text(ticks * mantissa, decimals)
+    return text
+
+
+def average_price(notional: int, cumulative: int, units: Units) -> bytes:
+    """AvgPx(6): notional * tick / cumulative, exact, rounded once half up to AVG_PX_DECIMALS, without trailing zeros.
+
+    `notional` in ticks times lots, `cumulative` in lots; 0 while nothing is filled.
+    """
+    if not cumulative:
+        return b"0"
+    ticks, between = divmod(notional, cumulative)
+    mantissa, decimals, _, _ = units
+    if not between and decimals <= AVG_PX_DECIMALS:
+        text = _price(ticks, units)
+    else:
+        numerator = notional * mantissa * 10**AVG_PX_DECIMALS
+        denominator = cumulative * 10**decimals
+        text = decimal_text((2 * numerator + denominator) // (2 * denominator), AVG_PX_DECIMALS)
+    return text.rstrip(b"0").rstrip(b".") if b"." in text else text
+
+
+def _refusal_text(refusal: int, detail: str) -> bytes:
+    """`CODE: sentence`, with the message's own text behind it when there is one."""
+    name = _REFUSAL_NAMES.get(refusal, "REFUSED")
+    text = f"{name}: {SENTENCES.get(refusal, 'refused by the venue')}"
+    if detail:
+        text += f" ({detail})"
+    return text.encode("latin-1", "replace").replace(b"\x01", b" ")
+
+
+_RENDERERS: Final[dict[int, Callable[[tuple[Any, ...], bytes, str], tuple[bytes, bytes]]]] = {
+    int(Kind.ORDER_ACCEPTED): _accepted,
+    int(Kind.FILL): _filled,
+    int(Kind.ORDER_CANCELED): _canceled,
+    int(Kind.ORDER_REFUSED): _refused,
+    int(Kind.CANCEL_REFUSED): _cancel_refused,
+}

@@ -1,0 +1,57 @@
+"""One order-entry session of this gateway: its FIX session, its order streams, and what it is owed.
+
+Reports owed to a session that is not served live are read positions in its participant's streams, not a queue: nothing
+owed sits in memory (architecture, sessions).
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from exchange.hosting.process_config import SessionEntry
+from exchange.records.positions import StreamPosition
+from exchange.streams.stream_writer import StreamWriter
+from gateway.fix.instant import Instant
+from gateway.fix.session import Session
+
+
+class Connection(Protocol):
+    """The socket of a session, as far as delivery needs it."""
+
+    def write_out(self) -> None:
+        """Send what the FIX session has rendered, and close if it says so."""
+
+    def check_in_flight(self) -> None:
+        """Stop or go on reading the client, by how many of its orders are unanswered."""
+
+    async def drained(self) -> bool:
+        """Wait until the socket takes more; False when the connection is gone."""
+
+
+@dataclass(slots=True, eq=False)
+class OrderEntrySession:
+    """`live` says whether reports go out as they arrive; otherwise `read_from` says what was not sent yet."""
+
+    entry: SessionEntry
+    user_partition: str
+    fix: Session
+    writers: dict[str, StreamWriter]
+    connection: Connection | None = None
+    live: bool = False
+    ever_logged_on: bool = False
+    read_from: dict[str, StreamPosition] = field(default_factory=dict)
+    in_flight: int = 0
+
+    @property
+    def name(self) -> str:
+        """The SenderCompID of the member's end, by which records name the session."""
+        return self.entry.comp_id
+
+    def send(self, message: tuple[bytes, bytes], stream: int, position: StreamPosition, now: Instant) -> None:
+        """Number and render one application message; `stream` and `position` say where its record lies."""
+        msg_type, body = message
+        self.fix.send_application(msg_type, body, stream, position, now)
+
+    def answered(self, session_epoch: int) -> None:
+        """One of the orders or cancels in flight has its answer."""
+        if session_epoch == self.fix.epoch and self.in_flight:
+            self.in_flight -= 1
