@@ -77,4 +77,6 @@ def _write(out: Path, results: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(run)
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(run)
+    app()

@@ -1,7 +1,7 @@
 """Part `book`: the order book against peers on one seeded program, and against its own size.
 
-Every engine runs in a fresh process with garbage collection off, as matchers do. All that report
-fills must report the same.
+Every engine runs in a fresh process with garbage collection off, as matchers do; the times are CPU times. All
+that report fills must report the same.
 """
 
 import gc
@@ -173,7 +173,7 @@ def run_size(size: int) -> float:
     gc.collect()
     gc.freeze()
     gc.disable()
-    start = time.perf_counter()
+    start = time.process_time()
     for place, price in zip(places, prices, strict=True):
         canceled = resting[place]
         side = canceled.side
@@ -184,7 +184,7 @@ def run_size(size: int) -> float:
         side = book.bids if place % 2 else book.asks
         side.add(Order(price, 10))
         side.take(None, 10)
-    return round((time.perf_counter() - start) / SIZE_EVENTS / 4 * 1e6, 3)
+    return round((time.process_time() - start) / SIZE_EVENTS / 4 * 1e6, 3)
 
 
 def _resting_price(choice: random.Random, number: int) -> int:
@@ -200,7 +200,7 @@ def run_ordinal(program: Program) -> Outcome:
     bids, asks = book.bids, book.asks
     orders: dict[int, Order] = {}
     fills = traded = 0
-    start = time.perf_counter()
+    start = time.process_time()
     for number, side, limit, quantity in program:
         if not quantity:
             order = orders.pop(number, None)
@@ -218,7 +218,7 @@ def run_ordinal(program: Program) -> Outcome:
         if left:
             order = orders[number] = Order(limit, left, owner=number)
             own.add(order)
-    return Outcome(time.perf_counter() - start, fills, traded)
+    return Outcome(time.process_time() - start, fills, traded)
 
 
 def run_lightmatchingengine(program: Program) -> Outcome:
@@ -228,7 +228,7 @@ def run_lightmatchingengine(program: Program) -> Outcome:
     engine = LightMatchingEngine()
     orders: dict[int, Any] = {}
     fills = traded = 0
-    start = time.perf_counter()
+    start = time.process_time()
     for number, side, limit, quantity in program:
         if not quantity:
             order = orders.pop(number, None)
@@ -242,7 +242,7 @@ def run_lightmatchingengine(program: Program) -> Outcome:
                 traded += trade.trade_qty
         if order.leaves_qty:
             orders[number] = order
-    return Outcome(time.perf_counter() - start, fills, traded)
+    return Outcome(time.process_time() - start, fills, traded)
 
 
 def run_liquibook(program: Program) -> Outcome:
@@ -265,14 +265,14 @@ def _run_liquibook(program: Program, listen: bool) -> Outcome:
         book.set_order_listener(listener)
     orders: dict[int, Any] = {}
     make, add, cancel = liquibook.SimpleOrder, book.add, book.cancel
-    start = time.perf_counter()
+    start = time.process_time()
     for number, side, limit, quantity in program:
         if quantity:
             order = orders[number] = make(side == BUY, limit, quantity)
             add(order, 0)
         else:
             cancel(orders.pop(number))
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return Outcome(seconds, listener.fills if listen else None, listener.traded if listen else None)
 
 

@@ -70,8 +70,8 @@ class _Ledger:
 
     def add(self, fields: Fields) -> None:
         self.filled[fields[b"55"], fields[b"54"]] += int(fields[b"32"])
-        if b"880" in fields:
-            self.halves[fields[b"55"] + fields[b"880"]].append((fields[b"54"], fields[b"31"], fields[b"32"]))
+        if b"527" in fields:
+            self.halves[fields[b"55"] + fields[b"527"]].append((fields[b"54"], fields[b"31"], fields[b"32"]))
 
     def check(self) -> None:
         """Bought is sold in every symbol, and each trade id has a buyer and a seller at one price and quantity."""
@@ -144,14 +144,16 @@ def _read_session(
 def _follow_order(
     fields: Fields, orders: dict[bytes, tuple[int, OrderState]], ledger: _Ledger, result: RunReports
 ) -> None:
+    traded = fields[b"150"] == TRADED
+    if traded:
+        result.trades += fields[b"54"] == b"1"
+        ledger.add(fields)
     order_id = fields.get(b"41", fields[b"11"])
     if order_id not in orders:
         return  # entered in an earlier run of the same sessions
     state = orders[order_id][1]
-    if fields[b"150"] == TRADED:
+    if traded:
         state.filled += int(fields[b"32"])
-        result.trades += fields[b"54"] == b"1"
-        ledger.add(fields)
         if state.filled != int(fields[b"14"]):
             raise ReportError(f"order {order_id.decode()}: CumQty {int(fields[b'14'])}, fills sum to {state.filled}")
     state.leaves = int(fields[b"151"])

@@ -1,11 +1,29 @@
-"""ExecutionReport(8) of a fill to bytes, for part `codec`: ours from the record, peers from ready field texts."""
+"""ExecutionReport(8) to bytes, for part `codec`: ours from records through the FIX session, peers from ready texts."""
 
+import time
 from collections.abc import Callable
+from itertools import cycle
+from typing import Any
 
 import quickfix
 import simplefix
 from fixcore.message.message import Message as FixcoreMessage
 
+from bench.fix_text import HEARTBEAT_SECONDS, VENUE, frame, utc_timestamp
+from exchange.records.kinds import Kind
+from exchange.records.order_entry import OrderType, Side, TimeInForce
+from exchange.records.trade_tape import OrderAccepted
+from exchange.records.user_feed import Fill, Liquidity
+from gateway.fix.execution_report import render
+from gateway.fix.instant import Instant
+from gateway.fix.session import Session
+
+MEMBER = "ACME-1"
+SYMBOL_PARTITION = "sym-1"
+UNITS = (1, 2, 1, 0)
+TRANSACT_TIME = 1_767_323_045_678_000_000
+ORDERS = 20_000
+"""More orders of distinct terms than the renderer remembers: each is rendered cold at its first report."""
 HEADER_TAGS = (8, 9, 35, 34, 49, 52, 56)
 Pairs = list[tuple[int, str]]
 
@@ -44,3 +62,54 @@ def peers(pairs: Pairs) -> dict[str, Callable[[], bytes | str]]:
         return message.encode()
 
     return {"simplefix": with_simplefix, "quickfix": with_quickfix, "fixcore-engine": with_fixcore}
+
+
+def ordinal() -> Callable[[], bytes]:
+    """Ours: the acceptance and the fill of one order after the other, rendered, numbered and framed."""
+    session = _established_session()
+    records = cycle([record for number in range(ORDERS) for record in _reports_of_order(number)])
+    now = Instant(time.monotonic_ns(), time.time_ns())
+    following = records.__next__
+
+    def encode() -> bytes:
+        msg_type, body = render(following(), SYMBOL_PARTITION, MEMBER)
+        session.send_application(msg_type, body, 0, 0, now)
+        return session.data_to_send()
+
+    return encode
+
+
+def encoders() -> dict[str, Callable[[], bytes | str]]:
+    """All of them; the peers build the fields of one of our fill reports."""
+    ours = ordinal()
+    ours()
+    return {"ordinal": ours, **peers(field_pairs(ours()))}
+
+
+def _established_session() -> Session:
+    session = Session(VENUE.encode(), MEMBER.encode(), frozenset((b"D", b"F")))
+    now = Instant(time.monotonic_ns(), time.time_ns())
+    session.start(now, HEARTBEAT_SECONDS, reset=True)
+    answer = f"98=0\x01108={HEARTBEAT_SECONDS}\x01141=Y\x01"
+    session.receive(frame("A", MEMBER, 1, utc_timestamp(), answer), now)
+    session.data_to_send()
+    if not session.established:
+        raise ValueError(f"no FIX session: {session.close_reason}")
+    return session
+
+
+def _reports_of_order(number: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """What a participant is told of an order that rests and is then filled."""
+    position = 1_000_000 + number
+    cl_ord_id = f"t3-{number:06}"
+    price, quantity = 9_900 + number % 100, 1 + number
+    side, order_type, time_in_force = int(Side.BUY), int(OrderType.LIMIT), int(TimeInForce.DAY)
+    accepted = OrderAccepted(
+        Kind.ORDER_ACCEPTED, position, 1, TRANSACT_TIME, "ACME", MEMBER, 1, number + 2, position, cl_ord_id, "HOUSE",
+        "ALFA", UNITS, side, order_type, time_in_force, quantity, price,
+    )  # fmt: skip
+    fill = Fill(
+        Kind.FILL, position + 40, 1, TRANSACT_TIME, "ACME", MEMBER, position, cl_ord_id, "HOUSE", "ALFA", UNITS, side,
+        order_type, time_in_force, quantity, price, quantity, 0, price * quantity, price, quantity, Liquidity.ADDED, 1,
+    )  # fmt: skip
+    return tuple(accepted), tuple(fill)

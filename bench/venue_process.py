@@ -31,14 +31,14 @@ class VenueProcess:
 
     def __init__(self, supervisor: subprocess.Popen[bytes], data: Path, port_base: int, log: Path) -> None:
         self._supervisor = supervisor
-        self._data = data
+        self.data = data
         self._log = log
         self.host = HOST
         self.order_entry_port = port_base + ORDER_ENTRY_OFFSET
 
     async def facts(self, process: str) -> Facts:
         """What a process tells of itself; OSError, TimeoutError or ValueError when it does not answer."""
-        return await ask_facts(self._data / "run" / f"{process}.sock")
+        return await ask_facts(self.data / "run" / f"{process}.sock")
 
     async def processes(self) -> dict[str, int]:
         """Process ids by name, the supervisor `node` included."""
@@ -81,14 +81,14 @@ class VenueProcess:
 
 
 @contextmanager
-def running_venue(scratch: Path) -> Iterator[VenueProcess]:
+def running_venue(scratch: Path, config: Path = CONFIG) -> Iterator[VenueProcess]:
     """Start a venue with its data below `scratch`; it is stopped and its data removed on leaving."""
     scratch.mkdir(parents=True, exist_ok=True)
     root = Path(tempfile.mkdtemp(prefix="venue-", dir=scratch))
     try:
         port_base = free_port_base(PORT_OFFSETS)
         ordinal = Path(sys.executable).with_name("ordinal")
-        command = [str(ordinal), "run", str(CONFIG), "--data", str(root / "data"), "--port-base", str(port_base)]
+        command = [str(ordinal), "run", str(config), "--data", str(root / "data"), "--port-base", str(port_base)]
         log = root / "venue.log"
         with log.open("wb") as output:
             supervisor = subprocess.Popen(

@@ -6,6 +6,7 @@ answered by the session, with Reject(3). Text travels byte for byte, one charact
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from exchange.records.codec import encode
@@ -36,7 +37,8 @@ _DETAIL_BYTES = 64
 """So much of a faulty value is repeated in the refusal."""
 
 
-class SessionReject(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SessionReject:
     """The message breaks FIX 4.4: to be answered with Reject(3). `reason` is 373, `tag` RefTagID(371)."""
 
     reason: int

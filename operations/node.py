@@ -4,6 +4,7 @@ import asyncio
 import fcntl
 import os
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +14,12 @@ from exchange.hosting.facts import serve_facts
 from exchange.hosting.log import logger
 from exchange.hosting.process_config import ProcessConfig
 from operations.child_process import command_line
-from operations.failures import CheckFailedError, WrongUseError
+from operations.failures import CheckFailedError, ConfigFaults, WrongUseError
 from operations.process_plan import entry_module, plan_processes, run_dir, start_rank, stop_rank
 from operations.reference_data import publish_reference_data
 from operations.restarts import RestartPolicy
 from operations.supervision import State, SupervisedProcess
-from operations.venue import Venue
+from operations.venue import PORT_KEYS, Venue
 
 NODE = "node"
 """The name of the supervisor's facts socket."""
@@ -27,11 +28,12 @@ NODE = "node"
 async def run_venue(venue: Venue, data_dir: Path, announce: Callable[[Venue], None]) -> None:
     """Run the venue until SIGTERM or SIGINT; `announce` is called once every process is ready.
 
-    Raises WrongUseError when another venue runs in `data_dir` or the reference data was changed, CheckFailedError when
-    a process fails before the venue is open. Whatever happens, what was started has been stopped on return.
+    Raises WrongUseError when another venue runs in `data_dir`, a port is taken or the reference data was changed,
+    CheckFailedError when a process fails before the venue is open. Whatever happens, what was started has been stopped on return.
     """
     plan = plan_processes(venue, data_dir)
     with locked(data_dir):
+        check_ports_free(venue)
         for config in plan.values():
             write_process_config(config)
         await _Node(venue, data_dir, plan).run(announce)
@@ -55,6 +57,24 @@ def locked(data_dir: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def check_ports_free(venue: Venue) -> None:
+    """WrongUseError when a port is taken. Gateways share ports, so two venues would share theirs unnoticed."""
+    faults = ConfigFaults(venue.file)
+    for process in venue.processes.values():
+        for key in PORT_KEYS:
+            port = getattr(process, key)
+            if port is None:
+                continue
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind((venue.host, port))
+                except OSError as error:
+                    what = f"{port} on {venue.host}: {(error.strerror or str(error)).lower()}"
+                    faults.add(f"process.{process.name}.{key}", f"{what}; allowed: a free port (--port-base moves all)")
+    faults.raise_if_any()
 
 
 def config_path(config: ProcessConfig) -> Path:

@@ -59,7 +59,7 @@ class Level(Order):
 
 
 _NOWHERE = Level(0)
-"""What an order or level outside a ring is linked to, so that it keeps nothing alive."""
+"""What an order outside a ring is linked to, so that it keeps nothing alive."""
 
 
 class PriceLadder:
@@ -198,9 +198,9 @@ class BookSide:
                 return fills
 
     def _close(self, level: Order) -> None:
+        """Forget a level whose orders are all unlinked; nothing refers to it any more."""
         price = level.price
         del self._levels[price]
-        level.before = level.behind = _NOWHERE
         rank = self.sign * price
         ladder = self._ladder
         if len(ladder.last_run) > 1 and ladder.last_run[-1] == rank:

@@ -71,7 +71,12 @@ AVG_PX_DECIMALS: Final = 8
 """AvgPx(6) is rounded once, half up, to at most so many decimals."""
 
 _PRICE_TEXTS: Final = 65_536
+_ORDER_TEXTS: Final = 16_384
+_order_texts: dict[tuple[Any, ...], bytes] = {}
+_TIME_TEXTS: Final = 4_096
 _price_texts: dict[tuple[int, int, int], bytes] = {}
+_average_texts: dict[tuple[int, int, int], bytes] = {}
+_time_texts: dict[int, bytes] = {}
 
 
 def render(fields: tuple[Any, ...], symbol_partition: str, session: str) -> tuple[bytes, bytes]:
@@ -86,10 +91,8 @@ def render(fields: tuple[Any, ...], symbol_partition: str, session: str) -> tupl
 
 
 def _accepted(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
-    (
-        _, cause, ordinal, transact_time, _, _, _, _, order_position, cl_ord_id, account, symbol, units, side,
-        order_type, time_in_force, quantity, price,
-    ) = fields  # fmt: skip
+    _, cause, ordinal, transact_time, _, _, _, _, order_position, cl_ord_id = fields[:10]
+    terms = fields[10:]
     return (
         EXECUTION_REPORT,
         b"37=%b-%d\x0117=%b-%d-%d\x01150=0\x0139=0\x0111=%b\x01%b151=%b\x0114=0\x016=0\x0160=%b\x01"
@@ -100,18 +103,18 @@ def _accepted(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[
             cause,
             ordinal,
             cl_ord_id.encode("latin-1"),
-            _order(account, symbol, units, side, order_type, time_in_force, quantity, price),
-            _quantity(quantity, units),
-            timestamp_text(transact_time),
+            _order_text(terms),
+            _quantity(terms[_QUANTITY], terms[_UNITS]),
+            _transact_time(transact_time),
         ),
     )
 
 
 def _filled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
-    (
-        _, cause, ordinal, transact_time, _, _, order_position, cl_ord_id, account, symbol, units, side, order_type,
-        time_in_force, quantity, price, cumulative, leaves, notional, last_price, last_quantity, liquidity, number,
-    ) = fields  # fmt: skip
+    _, cause, ordinal, transact_time, _, _, order_position, cl_ord_id = fields[:8]
+    terms = fields[8:16]
+    units = terms[_UNITS]
+    cumulative, leaves, notional, last_price, last_quantity, liquidity, number = fields[16:]
     return EXECUTION_REPORT, (
         b"37=%b-%d\x0117=%b-%d-%d\x01527=%b-%d-T%d\x01150=F\x0139=%d\x0111=%b\x01%b"
         b"32=%b\x0131=%b\x01851=%d\x01151=%b\x0114=%b\x016=%b\x0160=%b\x01"
@@ -126,22 +129,21 @@ def _filled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[by
         number,
         1 if leaves else 2,
         cl_ord_id.encode("latin-1"),
-        _order(account, symbol, units, side, order_type, time_in_force, quantity, price),
+        _order_text(terms),
         _quantity(last_quantity, units),
         _price(last_price, units),
         liquidity,
         _quantity(leaves, units),
         _quantity(cumulative, units),
         average_price(notional, cumulative, units),
-        timestamp_text(transact_time),
+        _transact_time(transact_time),
     )
 
 
 def _canceled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
-    (
-        _, cause, ordinal, transact_time, _, _, requester, _, _, cl_ord_id, order_position, order_cl_ord_id, account,
-        symbol, units, side, order_type, time_in_force, quantity, price, cumulative, notional, reason,
-    ) = fields  # fmt: skip
+    _, cause, ordinal, transact_time, _, _, requester, _, _, cl_ord_id, order_position, order_cl_ord_id = fields[:12]
+    terms = fields[12:20]
+    cumulative, notional, reason = fields[20:]
     order_id = order_cl_ord_id.encode("latin-1")
     if requester == session and cl_ord_id is not None:
         ids, why = b"11=%b\x0141=%b\x01" % (cl_ord_id.encode("latin-1"), order_id), b""
@@ -158,10 +160,10 @@ def _canceled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[
             cause,
             ordinal,
             ids,
-            _order(account, symbol, units, side, order_type, time_in_force, quantity, price),
-            _quantity(cumulative, units),
-            average_price(notional, cumulative, units),
-            timestamp_text(transact_time),
+            _order_text(terms),
+            _quantity(cumulative, terms[_UNITS]),
+            average_price(notional, cumulative, terms[_UNITS]),
+            _transact_time(transact_time),
             why,
         ),
     )
@@ -190,7 +192,7 @@ def _refused(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[b
         b"" if account is None else b"1=%b\x01" % account.encode("latin-1"),
         symbol.encode("latin-1"),
         side,
-        timestamp_text(transact_time),
+        _transact_time(transact_time),
         _refusal_text(refusal, detail),
     )
 
@@ -206,31 +208,31 @@ def _cancel_refused(fields: tuple[Any, ...], partition: bytes, session: str) -> 
         orig_cl_ord_id.encode("latin-1"),
         8 if order_state is None else order_state,
         CXL_REJ_REASONS.get(refusal, _OTHER),
-        timestamp_text(transact_time),
+        _transact_time(transact_time),
         _refusal_text(refusal, detail),
     )
 
 
-def _order(
-    account: str | None,
-    symbol: str,
-    units: Units,
-    side: int,
-    order_type: int,
-    time_in_force: int,
-    quantity: int,
-    price: int | None,
-) -> bytes:
-    """The order's own terms, the same in each of its reports."""
-    return b"%b55=%b\x0154=%d\x0138=%b\x0140=%d\x01%b59=%d\x01" % (
-        b"" if account is None else b"1=%b\x01" % account.encode("latin-1"),
-        symbol.encode("latin-1"),
-        side,
-        _quantity(quantity, units),
-        order_type,
-        b"" if price is None else b"44=%b\x01" % _price(price, units),
-        time_in_force,
-    )
+_UNITS: Final = 2
+_QUANTITY: Final = 6
+
+
+def _order_text(terms: tuple[Any, ...]) -> bytes:
+    """The order's own terms, the same in each of its reports: a record's neighbouring fields from account to price."""
+    text = _order_texts.get(terms)
+    if text is None:
+        account, symbol, units, side, order_type, time_in_force, quantity, price = terms
+        text = b"%b55=%b\x0154=%d\x0138=%b\x0140=%d\x01%b59=%d\x01" % (
+            b"" if account is None else b"1=%b\x01" % account.encode("latin-1"),
+            symbol.encode("latin-1"),
+            side,
+            _quantity(quantity, units),
+            order_type,
+            b"" if price is None else b"44=%b\x01" % _price(price, units),
+            time_in_force,
+        )
+        _keep(_order_texts, _ORDER_TEXTS, terms, text)
+    return text
 
 
 def _quantity(lots: int, units: Units) -> bytes:
@@ -242,11 +244,7 @@ def _price(ticks: int, units: Units) -> bytes:
     mantissa, decimals, _, _ = units
     key = (ticks, mantissa, decimals)
     text = _price_texts.get(key)
-    if text is None:
-        if len(_price_texts) >= _PRICE_TEXTS:
-            _price_texts.clear()
-        text = _price_texts[key] = decimal_text(ticks * mantissa, decimals)
-    return text
+    return _keep(_price_texts, _PRICE_TEXTS, key, decimal_text(ticks * mantissa, decimals)) if text is None else text
 
 
 def average_price(notional: int, cumulative: int, units: Units) -> bytes:
@@ -259,12 +257,33 @@ def average_price(notional: int, cumulative: int, units: Units) -> bytes:
     ticks, between = divmod(notional, cumulative)
     mantissa, decimals, _, _ = units
     if not between and decimals <= AVG_PX_DECIMALS:
-        text = _price(ticks, units)
-    else:
-        numerator = notional * mantissa * 10**AVG_PX_DECIMALS
-        denominator = cumulative * 10**decimals
-        text = decimal_text((2 * numerator + denominator) // (2 * denominator), AVG_PX_DECIMALS)
-    return text.rstrip(b"0").rstrip(b".") if b"." in text else text
+        # All fills at one price, or an average on the tick: nothing is rounded, and the text is worth keeping.
+        key = (ticks, mantissa, decimals)
+        text = _average_texts.get(key)
+        if text is None:
+            text = _keep(_average_texts, _PRICE_TEXTS, key, _shortest(decimal_text(ticks * mantissa, decimals)))
+        return text
+    numerator = notional * mantissa * 10**AVG_PX_DECIMALS
+    denominator = cumulative * 10**decimals
+    return _shortest(decimal_text((2 * numerator + denominator) // (2 * denominator), AVG_PX_DECIMALS))
+
+
+def _shortest(decimal: bytes) -> bytes:
+    return decimal.rstrip(b"0").rstrip(b".") if b"." in decimal else decimal
+
+
+def _transact_time(nanoseconds: int) -> bytes:
+    """TransactTime(60). The reports of one cause share it."""
+    text = _time_texts.get(nanoseconds)
+    return _keep(_time_texts, _TIME_TEXTS, nanoseconds, timestamp_text(nanoseconds)) if text is None else text
+
+
+def _keep(texts: dict[Any, bytes], most: int, key: Any, text: bytes) -> bytes:
+    """Remember a text, in a cache that is emptied when it is full."""
+    if len(texts) >= most:
+        texts.clear()
+    texts[key] = text
+    return text
 
 
 def _refusal_text(refusal: int, detail: str) -> bytes:

@@ -22,13 +22,13 @@ TRAILERS = tuple(b"10=%03d\x01" % total for total in range(256))
 def checksum(data: bytes) -> int:
     """The sum of all bytes modulo 256 (FIX 4.4 vol. 2, CheckSum).
 
-    adler32 keeps one plus the plain sum in its low half; on slices this short it is exact.
+    adler32 keeps one plus the plain sum in its low half: exact on slices this short. Only its lowest byte counts here.
     """
     if len(data) <= _SLICE_BYTES:
         return (adler32(data) - 1) & 0xFF
     total = 0
     for at in range(0, len(data), _SLICE_BYTES):
-        total += (adler32(data[at : at + _SLICE_BYTES]) & 0xFFFF) - 1
+        total += adler32(data[at : at + _SLICE_BYTES]) - 1
     return total & 0xFF
 
 

@@ -18,6 +18,9 @@ What was refused has changed nothing: a refused logon moves no number, and its L
 without using it up.
 """
 
+from collections.abc import Callable
+from operator import itemgetter
+
 from gateway.fix.dictionary import (
     APPLICATION_MSG_TYPES,
     BUSINESS_MESSAGE_REJECT,
@@ -33,7 +36,7 @@ from gateway.fix.dictionary import (
     BusinessRejectReason,
     SessionRejectReason,
 )
-from gateway.fix.fields import FieldFault, Fields, parse_timestamp, split_fields, whole_number
+from gateway.fix.fields import FieldFault, Fields, parse_timestamp, split_fields, whole_number, whole_seconds
 from gateway.fix.framing import Framing
 from gateway.fix.inbound_gap import InboundGap, ParkedMessage
 from gateway.fix.instant import NANOSECONDS_PER_SECOND, Instant
@@ -63,6 +66,19 @@ _MSG_SEQ_NUM_DIGITS = 18
 _REF_MSG_TYPE_BYTES = 8
 """A longer MsgType(35) is not repeated in RefMsgType(372)."""
 _SESSION_MSG_TYPES = frozenset({HEARTBEAT, TEST_REQUEST, RESEND_REQUEST, REJECT, SEQUENCE_RESET, LOGOUT, LOGON})
+
+
+_NO_TIMESTAMP = b"52"
+
+
+def _plain_tags(msg_type: bytes) -> Callable[[Fields], tuple[bytes, ...]]:
+    """Fetches what decides whether a message is plain: four tags of the header, a timestamp, and the required ones.
+
+    KeyError when one is missing. The quick path checks one timestamp: of a type without one in its body, SendingTime.
+    """
+    timestamps = TIMESTAMP_TAGS.get(msg_type, (_NO_TIMESTAMP,))
+    assert len(timestamps) == 1, "the quick path checks one timestamp"
+    return itemgetter(b"49", b"56", b"34", b"52", *timestamps, *REQUIRED_TAGS.get(msg_type, ()))
 
 
 class Session:
@@ -95,6 +111,7 @@ class Session:
         self._begin_string = begin_string
         self._application_types = application_types
         self._known_types = application_types | _SESSION_MSG_TYPES
+        self._plain_tags = {msg_type: _plain_tags(msg_type) for msg_type in application_types}
         self._limits = limits
         self._sending_time_skew = limits.sending_time_skew_s * NANOSECONDS_PER_SECOND
 
@@ -398,7 +415,7 @@ class Session:
             if type(parsed) is dict and self._is_plain(parsed, now):
                 msg_seq_num = self.next_in
                 self.next_in = msg_seq_num + 1
-                events.append(ApplicationMessage(msg_seq_num, parsed[b"35"], parsed))
+                events.append(ApplicationMessage(msg_seq_num, parsed[b"35"], parsed, self.epoch))
                 if self._gap.highest:
                     self._follow_gap(now, events)
             else:
@@ -411,22 +428,27 @@ class Session:
 
         Says no rather than yes: what it declines, `_take_message` decides, with the same outcome for a plain message.
         """
-        get = fields.get
-        number = get(b"34", b"")
-        msg_type = fields[b"35"]
+        fetch = self._plain_tags.get(fields[b"35"])
+        if fetch is None or b"43" in fields or not self._takes_messages:
+            return False
+        try:
+            found = fetch(fields)
+        except KeyError:
+            return False
+        number = found[2]
         if (
-            msg_type not in self._application_types
-            or get(b"49") != self._their_comp_id
-            or get(b"56") != self._our_comp_id
+            found[0] != self._their_comp_id
+            or found[1] != self._our_comp_id
             or not number.isdigit()
             or len(number) > _MSG_SEQ_NUM_DIGITS
             or int(number) != self.next_in
-            or b"43" in fields
-            or not self._takes_messages
-            or abs(parse_timestamp(get(b"52", b"")) - now.wall) > self._sending_time_skew
         ):
             return False
-        return _body_fault(msg_type, fields) is None
+        # A second less than the limit: what its fraction would decide is decided elsewhere.
+        age = whole_seconds(found[3]) * NANOSECONDS_PER_SECOND - now.wall
+        if abs(age) > self._sending_time_skew - NANOSECONDS_PER_SECOND:
+            return False
+        return found[4] == found[3] or whole_seconds(found[4]) >= 0
 
     def _take_message(self, parsed: Fields | FieldFault, now: Instant, events: list[Event]) -> None:
         """Any message: who sent it, when, and whether its turn has come (FIX 4.4 vol. 2, session protocol)."""
@@ -569,7 +591,7 @@ class Session:
         if fault is not None:
             self._reject_fault(msg_seq_num, fault, now, events)
         elif msg_type in self._application_types:
-            events.append(ApplicationMessage(msg_seq_num, msg_type, fields))
+            events.append(ApplicationMessage(msg_seq_num, msg_type, fields, self.epoch))
         elif msg_type == TEST_REQUEST:
             self._send(HEARTBEAT, b"112=%b\x01" % fields[b"112"], now)
         elif msg_type == RESEND_REQUEST:

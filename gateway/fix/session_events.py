@@ -6,11 +6,15 @@ from gateway.fix.fields import Fields
 
 
 class ApplicationMessage(NamedTuple):
-    """A message of one of the session's application types, in sequence, with its required tags present."""
+    """A message of one of the session's application types, in sequence, with its required tags present.
+
+    `session_epoch` is the numbering that `msg_seq_num` belongs to: a reset may follow in the same read.
+    """
 
     msg_seq_num: int
     msg_type: bytes
     fields: Fields
+    session_epoch: int
 
 
 class LogonReceived(NamedTuple):

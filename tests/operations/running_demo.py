@@ -1,5 +1,6 @@
 """The demo venue run by `ordinal run` as a user runs it, in a process of its own."""
 
+import asyncio
 import json
 import os
 import select
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from exchange.hosting.facts import ask_facts
 from tests.operations.venues import DEMO
 
 DEADLINE_S = 30
@@ -47,7 +49,7 @@ class RunningVenue:
         self.log = data.with_name(f"{data.name}.log")
         with self.log.open("ab") as log:
             command = [ORDINAL, "run", str(config), "--data", str(data), "--port-base", str(self.port_base)]
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
 
     def wait_until_open(self) -> str:
         """What it printed, once it has printed every endpoint."""
@@ -56,9 +58,9 @@ class RunningVenue:
         while not text.endswith(_LAST_LINE):
             ready, _, _ = select.select([self.process.stdout], [], [], DEADLINE_S)
             assert ready, f"not open within {DEADLINE_S} s"
-            line = self.process.stdout.readline()
-            assert line, f"ended with {self.process.wait()}:\n{self.log.read_text()}"
-            text += line
+            piece = os.read(self.process.stdout.fileno(), 65536).decode()
+            assert piece, f"ended with {self.process.wait()}:\n{self.log.read_text()}"
+            text += piece
         return text
 
     def stop(self, number: int = signal.SIGTERM) -> int:
@@ -70,15 +72,14 @@ class RunningVenue:
         """What it has logged."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
-    def status(self) -> dict[str, Any]:
-        """The status document."""
-        done = ordinal("status", str(self.config), "--data", str(self.data), "--json")
-        status: dict[str, Any] = json.loads(done.stdout)
-        return status
+    def processes(self) -> dict[str, dict[str, Any]]:
+        """What the supervisor says of each process."""
+        facts = asyncio.run(ask_facts(self.data / "run" / "node.sock"))
+        return {process["name"]: process for process in facts["processes"]}
 
     def pids(self) -> dict[str, int]:
         """Process name to pid."""
-        return {process["name"]: process["pid"] for process in self.status()["processes"]}
+        return {name: process["pid"] for name, process in self.processes().items()}
 
 
 @contextmanager

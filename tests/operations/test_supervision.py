@@ -65,7 +65,7 @@ async def test_a_process_waiting_for_its_restart_stops_at_once(tmp_path: Path) -
     process = supervised(tmp_path / "s.sock", "raise SystemExit(3)")
     life = asyncio.ensure_future(process.keep_running())
     async with asyncio.timeout(30):
-        while process.state is not State.RESTARTING:
+        while process.state is not State.RESTARTING:  # noqa: ASYNC110 - a state, which nobody announces
             await asyncio.sleep(0)
     await process.stop(30, asyncio.Event())
     await life

@@ -29,17 +29,17 @@ PROCESSES = ("matcher-a", "matcher-b", "partitioner-a", "partitioner-b", "clock-
 
 
 @pytest.mark.parametrize("process", ["matcher-a", "sequencer"])
-async def test_a_kill_under_load_loses_nothing_and_doubles_nothing(process: str, tmp_path: Path) -> None:
-    await load_with_kills(process, seed=1, scratch=tmp_path)
+async def test_a_kill_under_load_loses_nothing_and_doubles_nothing(process: str, scratch: Path) -> None:
+    await load_with_kills(process, seed=1, scratch=scratch)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 7))
 @pytest.mark.parametrize("process", PROCESSES)
 async def test_twenty_kills_of_each_process_lose_nothing_and_double_nothing(
-    process: str, seed: int, tmp_path: Path
+    process: str, seed: int, scratch: Path
 ) -> None:
-    await load_with_kills(process, seed, tmp_path)
+    await load_with_kills(process, seed, scratch)
 
 
 async def load_with_kills(process: str, seed: int, scratch: Path) -> None:

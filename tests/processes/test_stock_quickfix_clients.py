@@ -6,6 +6,7 @@ from pathlib import Path
 from bench.venue_process import running_venue
 from tests.processes.stock_quickfix import StockClient
 
+DEMO = Path(__file__).parents[2] / "config" / "demo.toml"
 BUY, SELL, LIMIT, DAY, GTC = "1", "2", "2", "0", "1"
 
 
@@ -14,11 +15,11 @@ def stripped(report: dict[int, str]) -> dict[int, str]:
     return {tag: value for tag, value in report.items() if tag not in (17, 37, 60, 527)}
 
 
-async def test_two_stock_clients_cross_an_order_and_cancel_the_rest(tmp_path: Path) -> None:
-    with running_venue(tmp_path) as venue:
+async def test_two_stock_clients_cross_an_order_and_cancel_the_rest(scratch: Path) -> None:
+    with running_venue(scratch, DEMO) as venue:
         await venue.wait_until_open()
         port = venue.order_entry_port
-        with StockClient(tmp_path, port, "ACME-1") as acme, StockClient(tmp_path, port, "BOLT-1") as bolt:
+        with StockClient(scratch, port, "ACME-1") as acme, StockClient(scratch, port, "BOLT-1") as bolt:
             acme.send("D", {11: "a1", 1: "ACC", 55: "ALFA", 54: BUY, 38: "10", 40: LIMIT, 44: "100.50", 59: GTC})
             accepted = acme.report()
             bolt.send("D", {11: "b1", 55: "ALFA", 54: SELL, 38: "4", 40: LIMIT, 44: "100.25", 59: DAY})

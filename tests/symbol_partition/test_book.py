@@ -156,6 +156,20 @@ def test_what_leaves_the_book_leaves_no_reference_cycle() -> None:
         gc.enable()
 
 
+def test_what_has_left_the_book_keeps_no_other_order_alive() -> None:
+    book = Book("ALFA")
+    orders = [rest(book.bids, "x", 5, 1) for _ in range(5)]
+    book.bids.remove(orders[2])
+    book.bids.take(None, 1)
+    for gone in (orders[2], orders[0]):
+        assert not any(order is kept for order in orders for kept in gc.get_referents(gone))
+    book.bids.take(None, 2)
+    alone = orders[4]
+    assert resting(book.bids) == [("x", 5, 1)]
+    book.bids.remove(alone)
+    assert all(kept not in gc.get_referents(alone) for kept in orders)
+
+
 def test_a_ladder_is_a_sorted_set_whose_runs_are_bounded() -> None:
     ladder = PriceLadder()
     model: list[int] = []

@@ -12,6 +12,7 @@ from exchange.records.record import Draft, Record
 from exchange.records.reference_data import participant_added
 from exchange.records.refusals import Refusal
 from exchange.records.user_feed import Beacon, Fill, Liquidity
+from exchange.symbol_partition import user_partitioner
 from exchange.symbol_partition.user_partitioner import UserPartitioner
 from tests.symbol_partition.tape import BUY, DAY, GTC, LIMIT, SELL, UNITS, SymbolPartition, time_of
 
@@ -133,6 +134,31 @@ def test_a_participants_user_partition_never_changes() -> None:
 )
 def test_a_tape_record_of_no_known_form_is_told_to_nobody(payload: bytes) -> None:
     assert list(Delivery().put("tape", payload)) == []
+
+
+@pytest.mark.parametrize("error", [ValueError, OverflowError])
+def test_a_trade_that_can_be_read_but_not_written_is_told_to_nobody(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which values those are, such as arrays nested very deep, differs between releases of msgpack."""
+
+    def refuse(record: Sequence[Any]) -> bytes:
+        raise error
+
+    delivery = Delivery()
+    payload = encode((42, 1, 1, 1, 1, "ALFA", UNITS, 1, 1, ("ACME",) * 13, ("ACME",) * 13))
+    assert len(delivery.put("tape", payload)) == 2
+    monkeypatch.setattr(user_partitioner, "encode", refuse)
+    assert list(delivery.put("tape", payload)) == []
+
+
+@pytest.mark.parametrize("depth", [1, 510, 511, 512, 1019, 1020, 1021, 1022, 1023, 1024, 1025, 5000])
+def test_no_depth_of_nesting_raises(depth: int) -> None:
+    half = ("ACME",) * 13
+    for mark in ("DEEP", "ACME"):
+        payload = encode((42, 1, 1, 1, 1, "DEEP", UNITS, 1, 1, half, half))
+        drafts = Delivery().put("tape", payload.replace(encode(mark), b"\x91" * depth + b"\x01", 1))
+        assert len(drafts) in (0, 2)
 
 
 def test_the_partitioner_reads_the_tape_the_clock_and_reference_data() -> None:
