@@ -6,9 +6,9 @@ from typing import Any
 import uvloop
 from rich.table import Table
 
-from bench.disk_sync import fdatasync_us
+from bench.disk_sync import fdatasync_delays
 from bench.load_client import LoadClient
-from bench.measured_run import delays, run_rate, run_window
+from bench.measured_run import delays, percentiles_us, run_rate, run_window
 from bench.order_program import alternating_program, seeded_program
 from bench.tables import cpu_table, table
 from bench.venue_config import COMP_IDS, SEED, WINDOW
@@ -33,13 +33,14 @@ async def _measure(venue: VenueProcess, orders: int, scratch: Path) -> dict[str,
     client = await LoadClient.connect(venue.host, venue.order_entry_port, COMP_IDS)
     try:
         await run_window(client, seeded_program(WARM_UP_ORDERS, sessions, prefix="w"), WINDOW, processes)
-        before = fdatasync_us(scratch)
+        syncs = fdatasync_delays(scratch)
         single = await run_window(client, alternating_program(SINGLE_ORDERS, 0, sessions, "s"), 1, processes)
+        syncs += fdatasync_delays(scratch)
         at_rate = await run_rate(
             client, seeded_program(int(RATE * RATE_SECONDS), sessions, prefix="r"), RATE, processes
         )
         throughput = await run_window(client, seeded_program(orders, sessions, SEED, "t"), WINDOW, processes)
-        after = fdatasync_us(scratch)
+        syncs += fdatasync_delays(scratch)
     finally:
         await client.close()
     return {
@@ -47,7 +48,7 @@ async def _measure(venue: VenueProcess, orders: int, scratch: Path) -> dict[str,
         "one_at_a_time_us": delays(single.reports),
         "at_rate_us": delays(at_rate.reports),
         "rate": RATE,
-        "fdatasync_us": {"before": before, "after": after},
+        "fdatasync_us": percentiles_us(syncs),
         "resident_mib": throughput.resident,
     }
 
@@ -55,14 +56,13 @@ async def _measure(venue: VenueProcess, orders: int, scratch: Path) -> dict[str,
 def tables(result: dict[str, Any]) -> list[Table]:
     """Throughput, delays, and CPU and memory by process."""
     run = result["throughput"]
-    sync = result["fdatasync_us"]
     rows = [
         ["orders/s, window " + str(WINDOW), run["orders_per_second"]],
         ["orders, reports, trades", f"{run['orders']:,}, {run['reports']:,}, {run['trades']:,}"],
         ["order to report under that load, ms, p50 / p99", _pair(run["answer_us"], 1000)],
         ["order to report one at a time, µs, p50 / p99", _pair(result["one_at_a_time_us"])],
         [f"order to report at {result['rate']:.0f} orders/s, µs, p50 / p99", _pair(result["at_rate_us"])],
-        ["fdatasync before / after, µs, p50", f"{sync['before']['p50']} / {sync['after']['p50']}"],
+        ["append and fdatasync on this disk, µs, p50 / p99", _pair(result["fdatasync_us"])],
     ]
     return [
         table("Venue, end to end over loopback FIX", ["what", "figure"], rows),

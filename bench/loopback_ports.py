@@ -1,5 +1,6 @@
 """Free ports on loopback, found by binding them."""
 
+import random
 import socket
 
 HOST = "127.0.0.1"
@@ -19,7 +20,9 @@ def is_free(port: int) -> bool:
 
 def free_port_base(offsets: tuple[int, ...]) -> int:
     """A port base whose `offsets` are all free; OSError when there is none."""
-    for base in range(FIRST_BASE, LAST_BASE, STEP):
+    bases = list(range(FIRST_BASE, LAST_BASE, STEP))
+    random.shuffle(bases)  # two venues that start at once rarely try the same ports
+    for base in bases:
         if all(is_free(base + offset) for offset in offsets):
             return base
     raise OSError(f"no free ports between {FIRST_BASE} and {LAST_BASE}")

@@ -47,9 +47,14 @@ class MeasuredRun:
 
 def delays(reports: RunReports) -> dict[str, float]:
     """p50 and p99 from NewOrderSingle(D) to its first report, microseconds."""
+    return percentiles_us(reports.answer_delays)
+
+
+def percentiles_us(nanoseconds: list[int]) -> dict[str, float]:
+    """p50 and p99, microseconds."""
     return {
-        "p50": round(percentile(reports.answer_delays, 0.5) / 1000, 1),
-        "p99": round(percentile(reports.answer_delays, 0.99) / 1000, 1),
+        "p50": round(percentile(nanoseconds, 0.5) / 1000, 1),
+        "p99": round(percentile(nanoseconds, 0.99) / 1000, 1),
     }
 
 

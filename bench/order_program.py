@@ -1,8 +1,8 @@
 """The orders of a run, from a seed: 50 % rest, 35 % trade, 15 % cancel.
 
 A trade is an immediate-or-cancel order for what the best modelled order opposite has left, so that about every
-resting order ends by a trade or a cancel and the book keeps its size. Nine of ten have the same quantity, so a trading
-order mostly meets one other. The model knows one interleaving only and the venue sees another, so partial fills, missed
+resting order ends by a trade or a cancel and the book keeps its size. Nine of ten are one round lot, the others up
+to five, so a trading order mostly meets one other. The model knows one interleaving only and the venue sees another, so partial fills, missed
 trades and late cancels occur.
 """
 
@@ -16,7 +16,7 @@ SYMBOLS = ("ALFA", "BETA", "GAMA", "DLTA")
 BUY, SELL = 1, 2
 MIDDLE_TICKS = 10_000
 DEPTH_TICKS = 100
-USUAL_QUANTITY, USUAL_SHARE = 100, 0.9
+ROUND_LOT, ROUND_LOT_SHARE = 100, 0.9
 DAY, IMMEDIATE_OR_CANCEL = 0, 3
 
 
@@ -134,7 +134,7 @@ def _add_maker(program: OrderProgram, book: _ModelBook, choice: random.Random) -
     session = choice.randrange(program.sessions)
     symbol = choice.choice(SYMBOLS)
     side = choice.choice((BUY, SELL))
-    quantity = USUAL_QUANTITY if choice.random() < USUAL_SHARE else choice.randint(1, 50) * 10
+    quantity = ROUND_LOT if choice.random() < ROUND_LOT_SHARE else choice.randint(2, 5) * ROUND_LOT
     away = choice.randint(1, DEPTH_TICKS)
     ticks = MIDDLE_TICKS - away if side == BUY else MIDDLE_TICKS + away
     cl_ord_id = program.add_order(session, symbol, side, quantity, ticks, DAY)

@@ -28,6 +28,8 @@ DECODER_KILLS = ("matcher-a", "matcher-b", "partitioner-a", "partitioner-b", "cl
 RESTARTED = ("matcher-a", "partitioner-a")
 HISTORY_ORDERS = 50_000
 RESTART_DEADLINE_S = 60.0
+BEFORE_S = 1.0
+"""How long before a kill the pauses are measured that it is compared with; the last kill is over by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +100,14 @@ def _consequence(kill: Kill, reports: RunReports) -> dict[str, Any]:
         "killed": kill.name,
         "first_report_of_a_later_order_ms": round((min(after) - kill.at) / 1e6, 1),
         "longest_pause_ms": _longest_pause_ms(reports, kill.at, until),
-        "longest_pause_before_ms": _longest_pause_ms(reports, kill.at - int(SPACING_S / 2 * 1e9), kill.at),
+        "longest_pause_before_ms": _longest_pause_ms(reports, kill.at - int(BEFORE_S * 1e9), kill.at),
     }
 
 
 def _longest_pause_ms(reports: RunReports, begin: int, end: int) -> float:
-    """The longest time without any report, begun inside the interval."""
-    arrivals = sorted(reports.arrivals)
-    pauses = [later - earlier for earlier, later in pairwise(arrivals) if begin <= later and earlier < end]
-    return round(max(pauses, default=0) / 1e6, 1)
+    """The longest time without any report inside the interval."""
+    inside = [arrived for arrived in sorted(reports.arrivals) if begin < arrived < end]
+    return round(max(later - earlier for earlier, later in pairwise([begin, *inside, end])) / 1e6, 1)
 
 
 async def _restart_seconds(venue: VenueProcess, name: str) -> float:

@@ -38,8 +38,7 @@ def summary(parts: Mapping[str, Any]) -> Table:
 
 def _venue_rows(venue: Mapping[str, Any], quickfix: Mapping[str, Any] | None) -> list[Row]:
     run = venue["throughput"]
-    sync = max(figures["p50"] for figures in venue["fdatasync_us"].values())
-    single_ceiling = max(SINGLE_US_CEILING, SINGLE_FDATASYNC_TIMES * sync)
+    single_ceiling = max(SINGLE_US_CEILING, SINGLE_FDATASYNC_TIMES * venue["fdatasync_us"]["p50"])
     rows = [
         _floor("orders/s", run["orders_per_second"], ORDERS_PER_SECOND_FLOOR),
         _ceiling("CPU µs per order, all processes", run["cpu_us_per_order"]["total"], CPU_US_CEILING),

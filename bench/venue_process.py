@@ -86,18 +86,24 @@ def running_venue(scratch: Path, config: Path = CONFIG) -> Iterator[VenueProcess
     scratch.mkdir(parents=True, exist_ok=True)
     root = Path(tempfile.mkdtemp(prefix="venue-", dir=scratch))
     try:
-        port_base = free_port_base(PORT_OFFSETS)
-        ordinal = Path(sys.executable).with_name("ordinal")
-        command = [str(ordinal), "run", str(config), "--data", str(root / "data"), "--port-base", str(port_base)]
-        log = root / "venue.log"
-        with log.open("wb") as output:
-            supervisor = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-            )
-        venue = VenueProcess(supervisor, root / "data", port_base, log)
-        try:
+        with venue_on(root / "data", root / "venue.log", config) as venue:
             yield venue
-        finally:
-            venue.stop()
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def venue_on(data: Path, log: Path, config: Path = CONFIG) -> Iterator[VenueProcess]:
+    """Start a venue on a data directory, whatever it holds; it is stopped on leaving and its data stays."""
+    port_base = free_port_base(PORT_OFFSETS)
+    ordinal = Path(sys.executable).with_name("ordinal")
+    command = [str(ordinal), "run", str(config), "--data", str(data), "--port-base", str(port_base)]
+    with log.open("ab") as output:
+        supervisor = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+    venue = VenueProcess(supervisor, data, port_base, log)
+    try:
+        yield venue
+    finally:
+        venue.stop()

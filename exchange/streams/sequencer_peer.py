@@ -321,7 +321,7 @@ class Peer(asyncio.Protocol):
         self._progressed[appender.number, stream] = None
 
     def tell_progress(self) -> None:
-        """Ends of the streams written here, and the ends of levels that are further than what was sent."""
+        """Ends of the streams written here, and the levels of readers that have not been sent all they may have."""
         if self._transport is None or (not self._progressed and not self._subscriptions):
             return
         ends: dict[int, list[tuple[int, int, int]]] = {}
@@ -337,7 +337,8 @@ class Peer(asyncio.Protocol):
         levels = []
         for subscription in self._subscriptions:
             level_end = subscription.level_end
-            if level_end > subscription.told:
+            # A reader learns the level from the blocks themselves; the bare level is for one whose socket is full.
+            if level_end > max(subscription.next, subscription.told):
                 subscription.told = level_end
                 levels.append((subscription.number, level_end))
         if levels:

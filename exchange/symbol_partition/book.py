@@ -16,7 +16,7 @@ the process that runs a book does not collect cycles.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -139,7 +139,12 @@ class BookSide:
         level = self._levels.get(price)
         if level is None:
             level = self._levels[price] = Level(price)
-            self._ladder.insert(self.sign * price)
+            rank = self.sign * price
+            run = self._ladder.last_run
+            if run and run[0] < rank and len(run) < LONGEST_RUN:
+                insort(run, rank)  # near the best, as most are: what is above the last run's lowest belongs there
+            else:
+                self._ladder.insert(rank)
         newest = level.before
         order.side = self
         order.before = newest
@@ -153,7 +158,9 @@ class BookSide:
         behind = order.behind
         order.before = order.behind = _NOWHERE
         if before is behind:  # only a level can be both neighbours: the order was alone
-            self._close(before)
+            price = order.price
+            del self._levels[price]
+            self._ladder.delete(self.sign * price)
         else:
             before.behind = behind
             behind.before = before
@@ -166,6 +173,7 @@ class BookSide:
         has left the book; any other keeps its place, for a fill never changes priority.
         """
         sign = self.sign
+        levels = self._levels
         ladder = self._ladder
         best = ladder.last_run
         if not best or (limit is not None and best[-1] < sign * limit):
@@ -173,7 +181,7 @@ class BookSide:
         fills: list[tuple[Order, int]] = []
         while True:
             price = sign * best[-1]
-            level = self._levels[price]
+            level = levels[price]
             maker = level.behind
             while maker is not level:
                 lots = maker.leaves
@@ -192,21 +200,14 @@ class BookSide:
                 following = maker.behind
                 maker.before = maker.behind = _NOWHERE
                 maker = following
-            self._close(level)
-            best = ladder.last_run
+            del levels[price]
+            if len(best) > 1:
+                best.pop()
+            else:
+                ladder.delete(sign * price)
+                best = ladder.last_run
             if not quantity or not best or (limit is not None and best[-1] < sign * limit):
                 return fills
-
-    def _close(self, level: Order) -> None:
-        """Forget a level whose orders are all unlinked; nothing refers to it any more."""
-        price = level.price
-        del self._levels[price]
-        rank = self.sign * price
-        ladder = self._ladder
-        if len(ladder.last_run) > 1 and ladder.last_run[-1] == rank:
-            ladder.last_run.pop()
-        else:
-            ladder.delete(rank)
 
     def best(self) -> int | None:
         """The best price in ticks, None when nothing rests."""

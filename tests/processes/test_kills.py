@@ -7,8 +7,6 @@ SIGKILL at random moments. Four kills to a venue: a fifth within a minute would 
 import asyncio
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from bench.order_program import OrderProgram, seeded_program
 from bench.report_check import check_run
 from bench.venue_config import COMP_IDS, CONFIG
 from bench.venue_process import VenueProcess, running_venue
+from tests.processes.audits import assert_audit_holds
 
 RATE = 5_000
 SECONDS = 5
@@ -56,7 +55,7 @@ async def load_with_kills(process: str, seed: int, scratch: Path) -> None:
         check_reports(client, program)
         await client.close()
         venue.stop()
-        assert_audit_holds(venue)
+        assert_audit_holds(CONFIG, venue.data)
 
 
 async def kill_at(venue: VenueProcess, process: str, moments: list[float]) -> int:
@@ -93,15 +92,3 @@ def check_session(session: LoadSession) -> None:
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     exec_ids = EXEC_ID.findall(received)
     assert len(exec_ids) == len(set(exec_ids))
-
-
-def assert_audit_holds(venue: VenueProcess) -> None:
-    ordinal = Path(sys.executable).with_name("ordinal")
-    audit = subprocess.run(
-        [str(ordinal), "audit", str(CONFIG), "--data", str(venue.data)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert audit.returncode == 0, audit.stdout + audit.stderr
