@@ -18,6 +18,8 @@ from bench.summary import summary
 from bench.venue_config import ORDERS
 
 OUT = Path(__file__).parent / "out"
+LOAD_AT_START = round(os.getloadavg()[0], 2)
+BUSY_LOAD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ def run(
         raise typer.BadParameter(f"no part {unknown[0]}; allowed: {', '.join(PARTS)}")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console()
+    if LOAD_AT_START > BUSY_LOAD:
+        console.print(f"others are busy here (load {LOAD_AT_START}): figures will be too low", style="yellow")
     results: dict[str, Any] = {}
     for name in names:
         console.print(f"measuring {name} ...", style="dim")
@@ -68,7 +72,12 @@ def run(
 
 def _write(out: Path, results: dict[str, Any]) -> None:
     """Whole or not at all, after each part: a run that is broken off keeps what it has."""
-    machine = {"cpus": os.cpu_count(), "platform": platform.platform(), "python": platform.python_version()}
+    machine = {
+        "cpus": os.cpu_count(),
+        "load_average_at_start": LOAD_AT_START,
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+    }
     document = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "machine": machine, "parts": results}
     out.mkdir(parents=True, exist_ok=True)
     fresh = out / "latest.json.new"

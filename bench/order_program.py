@@ -1,9 +1,9 @@
 """The orders of a run, from a seed: 50 % rest, 35 % trade, 15 % cancel.
 
 A trade is an immediate-or-cancel order for what the best modelled order opposite has left, so that about every
-resting order ends by a trade or a cancel and the book keeps its size. Nine of ten are one round lot, the others up
-to five, so a trading order mostly meets one other. The model knows one interleaving only and the venue sees another, so partial fills, missed
-trades and late cancels occur.
+resting order ends by a trade or a cancel and the book keeps its size. Nine of ten are one round lot, the others up to
+five, so a trading order mostly meets one other. The model knows one interleaving only and the venue sees another, so
+partial fills, missed trades and late cancels occur.
 """
 
 import heapq

@@ -1,5 +1,6 @@
 """A venue of our own for a part of the bench: `ordinal run bench/bench.toml` in a fresh data directory."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -53,7 +54,7 @@ class VenueProcess:
         """Until every process is ready; VenueError with the end of the venue's log when it will not be."""
         end = time.monotonic() + OPEN_DEADLINE_S
         while time.monotonic() < end and self._supervisor.poll() is None:
-            time.sleep(POLL_S)  # noqa: ASYNC251 (nothing else runs before the venue is open)
+            await asyncio.sleep(POLL_S)
             try:
                 entries = await self._supervised()
             except (OSError, TimeoutError, ValueError):

@@ -3,6 +3,7 @@
 import gc
 from bisect import insort
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -191,6 +192,23 @@ def test_a_ladder_is_a_sorted_set_whose_runs_are_bounded() -> None:
     assert list(ladder.descending()) == []
     ladder.insert(5)
     assert ladder.last_run == [5]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_thousands_of_prices_stay_in_order_and_in_bounded_runs(sign: int) -> None:
+    side = BookSide("ALFA", sign)
+    prices = [number * 7_919 % 10_007 + 1 for number in range(6_000)]
+    for price in prices:
+        rest(side, "x", price, 1)
+    prices.sort(reverse=sign == 1)
+    for price in range(20_000, 20_000 + 2 * LONGEST_RUN):  # each at the very end of the ladder, or at its start
+        rest(side, "y", price, 1)
+        prices.insert(0 if sign == 1 else len(prices), price)
+    assert [order.price for order in side.orders()] == prices
+    assert max(map(len, side._ladder.runs)) <= LONGEST_RUN
+    assert [order.price for order, _ in side.take(None, 5_000)] == prices[:5_000]
+    assert side.best() == prices[5_000]
+    assert [order.price for order in side.orders()] == prices[5_000:]
 
 
 def test_best_prices_can_be_popped_through_many_runs() -> None:
