@@ -21,6 +21,7 @@ from operations.audit import audit_venue
 from operations.child_process import command_line
 from operations.config import hashed_password, load_venue
 from operations.failures import CommandError, WrongUseError
+from operations.fix_terminal import LogonAs, run_terminal
 from operations.node import NODE, run_venue, write_process_config
 from operations.process_plan import OPERATOR, default_data_dir, entry_module, plan_processes, run_dir
 from operations.record_text import record_to_json, record_to_line
@@ -177,6 +178,26 @@ def audit(
         unwritten = f", {entry.unwritten} not written yet" if entry.unwritten else ""
         print(f"{entry.partition} {entry.stream}: {entry.equal} records equal what {entry.source} derives{unwritten}")
     print(f"no difference in {sum(entry.equal for entry in audited)} records")
+
+
+@app.command()
+def client(
+    address: Annotated[str, typer.Argument(metavar="HOST:PORT", help="The venue's order-entry port.")],
+    session: Annotated[str, typer.Option(help="SenderCompID of the session, such as ACME-1.")],
+    password: Annotated[str | None, typer.Option(help="Password; asked for when left out.")] = None,
+    target: Annotated[str, typer.Option(help="TargetCompID: the venue.")] = "ORDINAL",
+) -> None:
+    """Trade from a terminal: log on, buy, sell, cancel, and watch the reports.
+
+    Example: ordinal client 127.0.0.1:9001 --session ACME-1 --password demo
+    """
+    host, colon, port = address.rpartition(":")
+    if not (host and colon and port.isdecimal() and 1 <= int(port) <= 65535):
+        raise WrongUseError(f"{address} is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9001")
+    if password is None:
+        password = getpass.getpass(f"Password of {session}: ")
+    logon = LogonAs(host, int(port), session, target, password)
+    uvloop.run(run_terminal(logon, lambda text: print(text, flush=True)))
 
 
 @app.command("hash-password")

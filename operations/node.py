@@ -29,7 +29,8 @@ async def run_venue(venue: Venue, data_dir: Path, announce: Callable[[Venue], No
     """Run the venue until SIGTERM or SIGINT; `announce` is called once every process is ready.
 
     Raises WrongUseError when another venue runs in `data_dir`, a port is taken or the reference data was changed,
-    CheckFailedError when a process fails before the venue is open. Whatever happens, what was started has been stopped on return.
+    CheckFailedError when a process fails before the venue is open. Whatever happens, what was started has been stopped
+    on return.
     """
     plan = plan_processes(venue, data_dir)
     with locked(data_dir):

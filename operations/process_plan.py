@@ -201,8 +201,10 @@ def _streams_socket(data_dir: Path, sequencer: str) -> Path:
 
 
 def _check_socket_paths(venue: Venue, data_dir: Path) -> None:
-    longest = max((_streams_socket(data_dir, name) for name in venue.processes), key=lambda path: len(str(path)))
-    excess = len(str(longest).encode()) - _LONGEST_SOCKET_PATH
+    sockets = [run_dir(data_dir) / f"{name}.sock" for name in venue.processes]
+    sockets += [_streams_socket(data_dir, sequencer.name) for sequencer in venue.of_family("sequencer")]
+    longest = max(len(str(path).encode()) for path in sockets)
+    excess = longest - _LONGEST_SOCKET_PATH
     if excess > 0:
         line = (
             f"--data {data_dir}: its sockets' paths are {excess} bytes too long; allowed: a directory nearer the root"

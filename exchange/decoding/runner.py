@@ -46,14 +46,16 @@ class Runner:
         """Apply records in order; what they cause waits in `to_publish`."""
         stream, position, stream_position, event_time, sequencing_time, payloads = run
         apply, collected = self.decoder.apply, self._collected
+        last_partition = last_target = ""
+        outputs: list[bytes] = []
         for offset, payload in enumerate(payloads):
             fields = (position + offset, stream, stream_position + offset, event_time, sequencing_time, payload)
             for partition, target, output in apply(_record(Record, fields)):
-                key = (partition, target)
-                if key in collected:
-                    collected[key].append(output)
-                else:
-                    collected[key] = [output]
+                # Most drafts go where the one before them went.
+                if target is not last_target or partition is not last_partition:
+                    outputs = collected.setdefault((partition, target), [])
+                    last_partition, last_target = partition, target
+                outputs.append(output)
 
     def passed(self, end: End) -> None:
         """Everything below `end` has been received, records of streams that the decoder does not read included."""

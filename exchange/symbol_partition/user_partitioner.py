@@ -77,13 +77,13 @@ class UserPartitioner:
 
     def apply(self, record: Record) -> Sequence[Draft]:
         """What one record tells participants; nothing for one that is malformed or concerns no known participant."""
-        stream = record.stream
+        _, stream, _, _, _, payload = record
         if stream == _TAPE:
-            return self._deliver(record.payload)
+            return self._deliver(payload)
         if stream == clock.STREAM:
             return self._deliver_beacons(record)
         if stream == reference_data.STREAM:
-            self._take_reference_data(record.payload)
+            self._take_reference_data(payload)
         return ()
 
     def _deliver(self, payload: bytes) -> Sequence[Draft]:

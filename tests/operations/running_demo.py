@@ -8,6 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,6 +49,7 @@ class RunningVenue:
         self.data = data
         self.config = config
         self.port_base = free_port_base()
+        self.printed = ""
         self.log = data.with_name(f"{data.name}.log")
         with self.log.open("ab") as log:
             command = [ORDINAL, "run", str(config), "--data", str(data), "--port-base", str(self.port_base)]
@@ -87,7 +91,7 @@ def running_demo(data: Path, config: Path = DEMO) -> Iterator[RunningVenue]:
     """An open venue, stopped at the end if the test has not done so."""
     venue = RunningVenue(data, config)
     try:
-        venue.wait_until_open()
+        venue.printed = venue.wait_until_open()
         yield venue
     finally:
         if venue.process.poll() is None:
@@ -101,3 +105,24 @@ def ordinal(*arguments: str, stdin: str | None = None) -> subprocess.CompletedPr
     return subprocess.run(
         [ORDINAL, *arguments], input=stdin, capture_output=True, text=True, timeout=DEADLINE_S, check=False
     )
+
+
+def http(port: int, path: str) -> tuple[int, str]:
+    """Status and text of what a monitor answers; 0 when it does not listen."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=DEADLINE_S) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
+def wait_until_healthy(port: int) -> None:
+    """Ask a monitor until it says ok: its first rounds have seen nothing move."""
+    deadline = time.monotonic() + DEADLINE_S
+    status, answer = http(port, "/health/ready")
+    while status != 200 or json.loads(answer)["status"] != "ok":
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.05)
+        status, answer = http(port, "/health/ready")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from operations.process_plan import OPERATOR
+from tests.operations.running_demo import DEADLINE_S, ORDINAL, free_port_base, wait_until_healthy
 from tests.operations.venues import demo_venue
 
 COMPOSE = Path(__file__).parents[2] / "docker-compose.yml"
@@ -47,3 +48,21 @@ def test_docker_compose_accepts_the_file() -> None:
         ["docker-compose", "-f", str(COMPOSE), "config", "--services"], capture_output=True, text=True, check=True
     )
     assert sorted(listed.stdout.split()) == sorted(services())
+
+
+def test_the_services_commands_make_a_venue_outside_containers(tmp_path: Path) -> None:
+    base = free_port_base()
+    running = {}
+    with (tmp_path / "log").open("wb") as log:
+        for name, command in services().items():
+            moved = [str(tmp_path / "data") if argument == "/data" else argument for argument in command]
+            arguments = [ORDINAL, *moved, "--port-base", str(base)]
+            running[name] = subprocess.Popen(arguments, cwd=COMPOSE.parent, stdout=log, stderr=log)
+    try:
+        assert running.pop(OPERATOR).wait(DEADLINE_S) == 0
+        wait_until_healthy(base + 80)
+    finally:
+        for process in running.values():
+            process.terminate()
+        codes = {name: process.wait(DEADLINE_S) for name, process in running.items()}
+    assert codes == dict.fromkeys(running, 0), (tmp_path / "log").read_text()

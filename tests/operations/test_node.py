@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from operations.venue_log import read_log
-from tests.operations.running_demo import DEADLINE_S, RunningVenue, ordinal, running_demo
+from tests.operations.running_demo import DEADLINE_S, RunningVenue, free_port_base, ordinal, running_demo
 from tests.operations.venues import DEMO, write_demo
 
 
 def test_a_venue_opens_prints_its_endpoints_and_stops_in_order(tmp_path: Path) -> None:
-    venue = RunningVenue(tmp_path / "data")
-    base = venue.port_base
-    assert venue.wait_until_open() == (
+    with running_demo(tmp_path / "data") as venue:
+        base = venue.port_base
+        assert venue.stop() == 0
+    assert venue.printed == (
         "demo is open\n"
         f"  FIX order entry  127.0.0.1:{base + 1}  (TargetCompID ORDINAL)\n"
         f"  metrics          http://127.0.0.1:{base + 80}/metrics\n"
@@ -25,9 +26,6 @@ def test_a_venue_opens_prints_its_endpoints_and_stops_in_order(tmp_path: Path) -
         f"  console          http://127.0.0.1:{base + 80}/\n"
         "Ctrl-C stops it\n"
     )
-    assert venue.stop() == 0
-    assert venue.process.stdout is not None
-    venue.process.stdout.close()
     started = [event["child"] for event in venue.events() if event["event"] == "process started"]
     assert started == [
         "sequencer", "clock-a", "clock-b", "matcher-a", "matcher-b", "partitioner-a", "partitioner-b", "gateway-1",
@@ -105,10 +103,9 @@ def test_a_process_that_cannot_start_ends_the_run_with_its_name(tmp_path: Path) 
     segment = tmp_path / "data" / "log" / "segment-00000000.log"
     segment.parent.mkdir(parents=True)
     segment.write_bytes(b"no log of ours, and longer than a header")
-    with pytest.raises(AssertionError):
-        RunningVenue(tmp_path / "data").wait_until_open()
-    last = (tmp_path / "data.log").read_text().splitlines()[-1]
-    assert last == "sequencer: failed before the venue was open (exit code 1)"
+    failed = ordinal("run", str(DEMO), "--data", str(tmp_path / "data"), "--port-base", str(free_port_base()))
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.splitlines()[-1] == "sequencer: failed before the venue was open (exit code 1)"
 
 
 @pytest.fixture(scope="module")
