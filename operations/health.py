@@ -96,7 +96,9 @@ class HealthJudge:
         copies = [(role, self._copy(process, role, polled, node, now)) for process, role in self._copies]
         gateways = [self._gateway(name, polled, node, now) for name in self.gateways]
         checks = (*partitions.values(), *(check for _, check in copies), *gateways)
-        differing = any(_differences(polled[name].facts) for name in set(self._homes.values()))
+        differing = any(
+            facts.get("twin_differences") for facts in (polled[name].facts for name in self._homes.values()) if facts
+        )
         return Health(FAILED if differing else _status(partitions.values(), copies, gateways, checks), checks)
 
     def _partition(self, name: str, polled: Mapping[str, Polled], node: Mapping[str, str], now: float) -> Check:
@@ -117,7 +119,7 @@ class HealthJudge:
             "" if current or failed else f"nothing was sequenced for {track.age_s(now):.1f} s: no clock ticks reach it",
             "" if caught_up else f"committed {settled} of {track.end}",
             f"the disk is nearly full: {log['free_bytes']} bytes free" if log.get("free_bytes_low") else "",
-            f"{differences} records of a pair differ from their twins'" if (differences := _differences(facts)) else "",
+            *_differences(facts, name),
         ]
         return Check(name, True, caught_up, current, track.age_s(now), _joined(reasons))
 
@@ -214,9 +216,13 @@ def _node_reasons(facts: Facts | None) -> dict[str, str]:
     }
 
 
-def _differences(sequencer: Facts | None) -> int:
+def _differences(sequencer: Facts, partition: str) -> list[str]:
     """Twins that wrote different bytes at one position: one of them is wrong, and nobody can say which."""
-    return 0 if sequencer is None else int(sequencer.get("crc_differences", 0))
+    return [
+        f"twins differ at {entry['stream']} {entry['stream_position']}"
+        for entry in sequencer["twin_differences"]
+        if entry["partition"] == partition
+    ]
 
 
 def _status(

@@ -148,8 +148,8 @@ def _log_metrics(sequencers: Mapping[str, Facts]) -> Iterator[Metric]:
         (((name,), facts["refused_peers"]) for name, facts in sequencers.items()),
     )  # fmt: skip
     yield _counter(
-        "twin_differences", "Absorbed records that differed from the ones present.", label,
-        (((name,), facts.get("crc_differences", 0)) for name, facts in sequencers.items()),
+        "twin_differences", "Streams whose twins wrote different bytes at one position.", label,
+        (((name,), len(facts["twin_differences"])) for name, facts in sequencers.items()),
     )  # fmt: skip
 
 

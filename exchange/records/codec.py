@@ -10,6 +10,7 @@ import msgpack
 
 from exchange.records.kinds import Kind
 
+
 class MalformedPayloadError(ValueError):
     """A payload that no writer of ours produces. Decoders answer it with a record, never with an exception."""
 

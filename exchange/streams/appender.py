@@ -4,6 +4,7 @@ It touches block headers and runs, never a payload (architecture, streams). It i
 from order to fill: the sequencing time handed to `seal` is the instant of every record in the block.
 """
 
+import zlib
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from exchange.records.positions import Count, End, Epoch, Nanoseconds, Position, StreamEnd, StreamPosition
 from exchange.streams.block import (
     BINDING_NUMBER,
+    RUN_HEADER_SIZE,
     BlockHeader,
     Run,
     make_run,
@@ -22,13 +24,19 @@ from exchange.streams.block import (
 from exchange.streams.log_table import PartitionTable, binding_payload
 from exchange.streams.positional_rule import absorbed_count
 
+_CHECKSUMS_KEPT = 256
+
 Writer = object
 """Whoever holds a stream open: compared by identity only."""
 
 
 @dataclass(slots=True, eq=False)
 class Stream:
-    """A stream of a live partition. `writers` maps each replica tag (None: untagged) to who writes under it."""
+    """A stream of a live partition. `writers` maps each replica tag (None: untagged) to who writes under it.
+
+    `checksums` are those of the newest runs that filled it, (record count, CRC) by first position; `differing_at` is
+    the first position of the first run that a twin published with other bytes.
+    """
 
     name: str
     number: int
@@ -37,6 +45,8 @@ class Stream:
     writers: dict[str | None, Writer] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
     absorbed: dict[str, int] = field(default_factory=dict)
+    checksums: dict[int, tuple[int, int]] = field(default_factory=dict)
+    differing_at: StreamPosition | None = None
 
 
 class Gap(NamedTuple):
@@ -151,6 +161,7 @@ class Appender:
         if filled:
             self._fill(stream, tail_of_run(run, absorbed) if absorbed else run)
         if tag is not None:
+            _compare(stream, run, absorbed)
             stream.filled[tag] = stream.filled.get(tag, 0) + filled
             stream.absorbed[tag] = stream.absorbed.get(tag, 0) + absorbed
         return None
@@ -187,3 +198,18 @@ class Appender:
     def release(self) -> None:
         """Free memory below what is settled."""
         self.recent.release(self.settled)
+
+
+def _compare(stream: Stream, run: Run, absorbed: int) -> None:
+    """The cheap alarm of a pair: a run absorbed whole must have the bytes of the run that filled its place.
+
+    Twins publish once per input block, so their runs have the same bounds; a run with other bounds is not compared.
+    """
+    if not absorbed:
+        stream.checksums[run.first] = (run.record_count, zlib.crc32(memoryview(run.data)[RUN_HEADER_SIZE:]))
+        if len(stream.checksums) > _CHECKSUMS_KEPT:
+            del stream.checksums[next(iter(stream.checksums))]
+    elif absorbed == run.record_count and run.first in stream.checksums and stream.differing_at is None:
+        count, checksum = stream.checksums[run.first]
+        if count == run.record_count and checksum != zlib.crc32(memoryview(run.data)[RUN_HEADER_SIZE:]):
+            stream.differing_at = run.first

@@ -191,6 +191,12 @@ class Sequencer:
             "partitions": [_partition_facts(appender) for appender in self.appenders.values()],
             "fills": {name: _by_tag(appender, "filled") for name, appender in self.appenders.items()},
             "absorbed": {name: _by_tag(appender, "absorbed") for name, appender in self.appenders.items()},
+            "twin_differences": [
+                {"partition": appender.name, "stream": stream.name, "stream_position": stream.differing_at}
+                for appender in self.appenders.values()
+                for stream in appender.streams
+                if stream.differing_at is not None
+            ],
             "log": {
                 "segments": len(self.log.reader.segments),
                 "bytes": self.log.end,

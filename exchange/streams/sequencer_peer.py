@@ -185,12 +185,22 @@ class Peer(asyncio.Protocol):
                 raise ProtocolError(f"stream number {run.stream} of {appender.name} is not open for writing")
             if len(run.data) > self._sequencer.limits.record_bytes:
                 self._check_lengths(run.payloads())
-            gap = appender.publish(appender.streams[run.stream], self._written[key], run)
+            stream = appender.streams[run.stream]
+            agreed = stream.differing_at is None
+            gap = appender.publish(stream, self._written[key], run)
             if gap is not None:
                 self._tell_gap(appender, gap.stream, gap.first)
+            elif agreed and stream.differing_at is not None:
+                self._report_difference(appender, stream)
             self._progressed[key] = None
         self._sequencer.appended(appender)
         self._sequencer.progress_soon()
+
+    def _report_difference(self, appender: Appender, stream: Stream) -> None:
+        log.error(
+            "twins differ", partition=appender.name, stream=stream.name, stream_position=stream.differing_at,
+            peer=self.process,
+        )  # fmt: skip
 
     def _check_lengths(self, payloads: list[bytes]) -> None:
         longest, limit = max(map(len, payloads)), self._sequencer.limits.record_bytes

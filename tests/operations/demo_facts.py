@@ -58,6 +58,7 @@ def sequencer_facts(end: int) -> dict[str, Any]:
             "failed": None,
         },
         "refused_peers": 0,
+        "twin_differences": [],
         "connections": 9,
     }
 

@@ -169,9 +169,11 @@ def test_twins_that_differ_are_failed() -> None:
     def differ(answers: Round, now: float) -> None:
         facts = answers["sequencer"].facts
         assert facts is not None
-        facts["crc_differences"] = 3
+        facts["twin_differences"] = [{"partition": "sym-1", "stream": "tape", "stream_position": 7}]
 
-    assert judged(differ).status == "failed"
+    health = judged(differ)
+    assert health.status == "failed"
+    assert unwell(health) == [Check("sym-1", True, True, True, 0.0, "twins differ at tape 7")]
 
 
 def test_a_process_cut_off_from_the_sequencer_is_not_connected() -> None:

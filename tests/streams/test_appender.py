@@ -96,3 +96,19 @@ def test_an_appender_goes_on_where_the_log_ends() -> None:
     assert (appender.epoch, appender.sequenced, appender.settled) == (2, 40, 40)
     assert table.cut_after(Epoch(1)) == 40
     assert table.cut_after(Epoch(2)) is None
+
+
+def test_twins_that_publish_other_bytes_at_one_position_are_noticed() -> None:
+    appender = appender_at()
+    tape = appender.bind("tape", Nanoseconds(1))
+    assert tape is not None
+    appender.publish(tape, "a", run(0, b"x", b"y"))
+    appender.publish(tape, "b", run(0, b"x", b"y"))
+    appender.publish(tape, "b", run(2, b"z"))
+    appender.publish(tape, "a", run(2, b"z", b"more"))
+    assert tape.differing_at is None
+    appender.publish(tape, "b", run(3, b"other"))
+    assert tape.differing_at is None, "a run with other bounds is not compared"
+    appender.publish(tape, "a", run(4, b"q"))
+    appender.publish(tape, "b", run(4, b"p"))
+    assert tape.differing_at == 4
