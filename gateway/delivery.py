@@ -8,27 +8,41 @@ what was sent are (stream, stream position), never partition positions.
 import asyncio
 import time
 from collections.abc import Iterable
+from typing import Any
 
-from exchange.hosting.log import logger
 from exchange.records.codec import decode_fields
-from exchange.records.kinds import Kind
 from exchange.records.positions import End, Position, StreamEnd, StreamPosition
 from exchange.streams.block_reader import BlockReader, ReadGapError, ReadRun
 from exchange.streams.client import StreamClient
 from exchange.streams.levels import SEQUENCED
+from gateway.fix.execution_report import render
 from gateway.fix.instant import Instant
-from gateway.fix.session_events import ResendItem
-from gateway.order_entry_session import OrderEntrySession
-from gateway.reports import answers, reports
+from gateway.fix.session_events import Reference
+from gateway.order_entry_session import Connection, OrderEntrySession
+from gateway.read_back import ReadBack
+from gateway.reports import addressees, answered_epoch
 
-_BEACON = int(Kind.BEACON)
-_RESEND_CHUNK = 500
-log = logger()
+_RECORDS_PER_TURN = 500
+"""Records read back for one session before anybody else has a turn of the loop."""
 
 
 def instant() -> Instant:
     """Now, on both clocks."""
     return Instant(time.monotonic_ns(), time.time_ns())
+
+
+class Feed:
+    """One stream of a participant, from one symbol partition, and how far it has been received."""
+
+    __slots__ = ("end", "live", "name", "number", "symbol_partition")
+
+    def __init__(self, name: str, number: int, end: StreamPosition, live: dict[str, OrderEntrySession]) -> None:
+        self.name = name
+        self.number = number
+        self.end = end
+        self.live = live
+        """The participant's sessions that are served live, by name."""
+        self.symbol_partition = name.partition("/")[0]
 
 
 class Delivery:
@@ -40,13 +54,12 @@ class Delivery:
         self.partition = partition
         self.block_reader = BlockReader(partition, None)
         self.ready = asyncio.Event()
+        self._next_move: asyncio.Future[None] | None = None
         self._client = client
-        self._by_participant: dict[str, dict[str, OrderEntrySession]] = {}
-        for session in sessions:
-            self._by_participant.setdefault(session.entry.participant, {})[session.name] = session
-        self._ends: dict[str, StreamPosition] = {}
-        self._stream_ids: dict[str, int] = {}
-        self._stream_names: list[str] = []
+        self._live: dict[str, dict[str, OrderEntrySession]] = {session.entry.participant: {} for session in sessions}
+        self._feeds: dict[str, Feed] = {}
+        self._feeds_of: dict[str, list[Feed]] = {}
+        self._numbered: list[Feed] = []
         self._touched: dict[OrderEntrySession, None] = {}
         client.subscribe(self)
 
@@ -54,9 +67,11 @@ class Delivery:
 
     def subscribed(self, ends: dict[str, StreamEnd]) -> None:
         """The first time, reading begins at the present end; later, known streams go on where they stood."""
-        for stream, end in ends.items():
-            self._ends.setdefault(stream, StreamPosition(end if not self.ready.is_set() else 0))
-        self.ready.set()
+        if not self.ready.is_set():
+            for stream, end in ends.items():
+                self._add_feed(stream, StreamPosition(end))
+            self.ready.set()
+        self._tell_moved()
 
     def cut(self, cut: Position) -> None:
         """A new epoch: go on from the cut; what comes back is skipped by stream position."""
@@ -64,35 +79,31 @@ class Delivery:
 
     def received(self, run: ReadRun) -> None:
         """Records of one participant's stream: to each session that is served live."""
-        expected = self._ends.get(run.stream, StreamPosition(0))
-        if run.first > expected:
-            raise ReadGapError(f"{self.partition} {run.stream}: {run.first} follows {expected}")
-        skip = expected - run.first
-        payloads = run.payloads[skip:] if skip else run.payloads
-        self._ends[run.stream] = StreamPosition(expected + len(payloads))
-        symbol_partition, _, participant = run.stream.partition("/")
-        sessions = self._by_participant.get(participant)
-        if sessions is None or not any(session.live for session in sessions.values()):
+        feed = self._feeds.get(run.stream)
+        if feed is None:
+            feed = self._add_feed(run.stream, StreamPosition(0))
+        expected, payloads = feed.end, run.payloads
+        if run.first != expected:
+            if run.first > expected:
+                raise ReadGapError(f"{self.partition} {run.stream}: {run.first} follows {expected}")
+            payloads = payloads[expected - run.first :]
+        feed.end = StreamPosition(expected + len(payloads))
+        live = feed.live
+        if not live:
             return
-        now, stream = instant(), self._stream_id(run.stream)
-        for offset, payload in enumerate(payloads):
+        now = instant()
+        for position, payload in enumerate(payloads, expected):
             fields = decode_fields(payload)
-            if fields[0] == _BEACON:
-                continue
-            for name, message in reports(fields, symbol_partition, sessions):
-                session = sessions[name]
-                if session.live:
-                    session.send(message, stream, StreamPosition(expected + offset), now)
+            for name in addressees(fields):
+                session = live.get(name)
+                if session is not None:
+                    _report(session, name, fields, feed, position, now)
                     self._touched[session] = None
-            self._count_answer(fields, sessions)
-
-    def _count_answer(self, fields: tuple[object, ...], sessions: dict[str, OrderEntrySession]) -> None:
-        answer = answers(fields)
-        if answer is not None and answer[0] in sessions and sessions[answer[0]].live:
-            sessions[answer[0]].answered(answer[1])
 
     def level_passed(self, end: End) -> None:
         """A block is through: one write per session that got something."""
+        if self._next_move is not None:
+            self._tell_moved()
         if not self._touched:
             return
         touched, self._touched = self._touched, {}
@@ -101,117 +112,112 @@ class Delivery:
                 session.connection.write_out()
                 session.connection.check_in_flight()
 
-    def _stream_id(self, stream: str) -> int:
-        number = self._stream_ids.get(stream)
-        if number is None:
-            number = self._stream_ids[stream] = len(self._stream_names)
-            self._stream_names.append(stream)
-        return number
+    def next_move(self) -> asyncio.Future[None]:
+        """Done when the partition has been subscribed to again or has brought another block. Shared: not to cancel."""
+        if self._next_move is None:
+            self._next_move = asyncio.get_running_loop().create_future()
+        return self._next_move
+
+    def _tell_moved(self) -> None:
+        if self._next_move is not None:
+            self._next_move.set_result(None)
+            self._next_move = None
+
+    def _add_feed(self, stream: str, end: StreamPosition) -> Feed:
+        participant = stream.partition("/")[2]
+        feed = Feed(stream, len(self._numbered), end, self._live.get(participant, {}))
+        self._feeds[stream] = feed
+        self._numbered.append(feed)
+        self._feeds_of.setdefault(participant, []).append(feed)
+        return feed
 
     # --- a session that comes, falls behind, or asks again
 
     def begin(self, session: OrderEntrySession) -> None:
-        """The first logon of this gateway's life: from the present ends on."""
-        session.read_from = self._ends_for(session)
+        """From here on the session is sent what arrives."""
         session.live = True
+        self._live[session.entry.participant][session.name] = session
 
     def suspend(self, session: OrderEntrySession) -> None:
         """From here on the session is not served live; what comes is owed as read positions."""
         if session.live:
             session.live = False
-            session.read_from = self._ends_for(session)
+            del self._live[session.entry.participant][session.name]
+            session.read_from = {feed.name: feed.end for feed in self._feeds_of.get(session.entry.participant, ())}
 
-    def _ends_for(self, session: OrderEntrySession) -> dict[str, StreamPosition]:
-        suffix = "/" + session.entry.participant
-        return {stream: end for stream, end in self._ends.items() if stream.endswith(suffix)}
+    def owe_again(self, session: OrderEntrySession, unsent: Iterable[Reference]) -> None:
+        """A reset took the numbers of reports that no connection has carried; they are the last of their streams.
 
-    async def catch_up(self, session: OrderEntrySession) -> None:
-        """Send what the session is owed, chunk by chunk as its socket takes it, then serve it live."""
-        connection = session.connection
-        while connection is not None and session.connection is connection:
-            behind = self._first_behind(session)
-            if behind is None:
-                session.live = True
+        `unsent` is oldest first, and the session is not live.
+        """
+        for feed, position in reversed([(self._numbered[number], position) for number, position in unsent]):
+            session.read_from[feed.name] = StreamPosition(position)
+
+    async def serve(self, session: OrderEntrySession, connection: Connection) -> None:
+        """Send again what was asked for, then what is owed, as the socket takes it; from then on serve live.
+
+        One such task runs per connection, and is cancelled with it.
+        """
+        back = ReadBack(self._client, self)
+        while True:
+            await connection.drained()
+            if session.fix.resending:
+                await self._resend_some(session, connection, back)
+            elif not session.fix.established:
                 return
-            stream, position = behind
-            runs, _ = await self._read(stream, position)
-            if session.connection is not connection or session.fix.resending:
-                return
-            for first, payloads in runs:
-                self._send_owed(session, stream, first, payloads)
+            else:
+                feed = self._first_behind(session)
+                if feed is None:
+                    self.begin(session)
+                    return
+                await self._send_some_owed(session, feed, back)
             connection.write_out()
             connection.check_in_flight()
-            if not await connection.drained():
+            await asyncio.sleep(0)
+
+    async def _resend_some(self, session: OrderEntrySession, connection: Connection, back: ReadBack) -> None:
+        for item in session.fix.next_resend_chunk(_RECORDS_PER_TURN):
+            feed, position = self._numbered[item.reference.stream], StreamPosition(item.reference.position)
+            payload = back.held(feed.name, position)
+            if payload is None:
+                # Reading may take as long as a sequencer is away: what is rendered does not wait for it.
+                connection.write_out()
+                payload = (await back.records(feed.name, position, 1))[0]
+            message = render(decode_fields(payload), feed.symbol_partition, session.name)
+            if not session.fix.resend(item, *message, instant()):
                 return
 
-    def _first_behind(self, session: OrderEntrySession) -> tuple[str, StreamPosition] | None:
-        for stream, end in self._ends_for(session).items():
-            position = session.read_from.get(stream, StreamPosition(0))
-            if position < end:
-                return stream, position
+    def _first_behind(self, session: OrderEntrySession) -> Feed | None:
+        for feed in self._feeds_of.get(session.entry.participant, ()):
+            if session.read_from.get(feed.name, 0) < feed.end:
+                return feed
         return None
 
-    def _send_owed(self, session: OrderEntrySession, stream: str, first: StreamPosition, payloads: list[bytes]) -> None:
-        symbol_partition, _, _ = stream.partition("/")
-        now, number = instant(), self._stream_id(stream)
-        only = {session.name: session}
-        # Records beyond what was received live are left to the live edge, which has not counted them yet.
-        end = self._ends[stream]
-        for position, payload in enumerate(payloads[: max(0, end - first)], first):
+    async def _send_some_owed(self, session: OrderEntrySession, feed: Feed, back: ReadBack) -> None:
+        first = session.read_from.get(feed.name, StreamPosition(0))
+        # Records beyond what has been received are left to the live edge, which has not counted them yet.
+        count = min(feed.end - first, _RECORDS_PER_TURN)
+        payloads = await back.records(feed.name, first, count)
+        if session.fix.resending or not session.fix.established:
+            return  # what was asked for goes first; this is read again
+        now = instant()
+        for position, payload in enumerate(payloads, first):
             fields = decode_fields(payload)
-            if fields[0] != _BEACON:
-                for _, message in reports(fields, symbol_partition, only):
-                    session.send(message, number, StreamPosition(position), now)
-                answer = answers(fields)
-                if answer is not None and answer[0] == session.name:
-                    session.answered(answer[1])
-            session.read_from[stream] = StreamPosition(position + 1)
-
-    async def resend(self, session: OrderEntrySession) -> None:
-        """Serve a ResendRequest from the user partition, then what came meanwhile, then live again."""
-        connection = session.connection
-        while connection is not None and session.connection is connection:
-            items = session.fix.next_resend_chunk(_RESEND_CHUNK)
-            if not items:
-                break
-            if not await self._resend_items(session, items):
-                return
-            connection.write_out()
-            if not await connection.drained():
-                return
-        await self.catch_up(session)
-
-    async def _resend_items(self, session: OrderEntrySession, items: list[ResendItem]) -> bool:
-        read: dict[tuple[int, int], bytes] = {}
-        for item in items:
-            number, position = item.reference
-            if (number, position) not in read:
-                read = await self._payloads_from(number, StreamPosition(position))
-            fields = decode_fields(read[number, position])
-            symbol_partition, _, _ = self._stream_names[number].partition("/")
-            ((_, message),) = reports(fields, symbol_partition, {session.name: session})
-            if not session.fix.resend(item, *message, instant()):
-                return False
-        return True
-
-    async def _payloads_from(self, number: int, position: StreamPosition) -> dict[tuple[int, int], bytes]:
-        runs, _ = await self._read(self._stream_names[number], position)
-        return {(number, place): payload for first, payloads in runs for place, payload in enumerate(payloads, first)}
-
-    async def _read(
-        self, stream: str, position: StreamPosition
-    ) -> tuple[list[tuple[StreamPosition, list[bytes]]], bool]:
-        """A read that outlives a sequencer: it waits for the next one, and never answers with less."""
-        while True:
-            try:
-                runs, last = await self._client.read_stream(self.partition, stream, position)
-                if runs:
-                    return runs, last
-            except ConnectionError:
-                pass
-            # Not back yet after an epoch: a report that was sent before is never gap-filled (architecture, sessions).
-            await asyncio.sleep(0.02)
+            if session.name in addressees(fields):
+                _report(session, session.name, fields, feed, position, now)
+        session.read_from[feed.name] = StreamPosition(first + len(payloads))
 
     def facts(self) -> dict[str, int]:
         """How far the user partition has been read; an end."""
         return {"position": self.block_reader.end}
+
+
+def _report(
+    session: OrderEntrySession, name: str, fields: tuple[Any, ...], feed: Feed, position: int, now: Instant
+) -> None:
+    """Number and render one report to the session called `name`, and count the request that it answers."""
+    msg_type, body = render(fields, feed.symbol_partition, name)
+    session.fix.send_application(msg_type, body, feed.number, position, now)
+    epoch = answered_epoch(fields, name)
+    if epoch is not None:
+        session.answered(epoch)

@@ -10,7 +10,6 @@ from typing import Protocol
 from exchange.hosting.process_config import SessionEntry
 from exchange.records.positions import StreamPosition
 from exchange.streams.stream_writer import StreamWriter
-from gateway.fix.instant import Instant
 from gateway.fix.session import Session
 
 
@@ -23,13 +22,17 @@ class Connection(Protocol):
     def check_in_flight(self) -> None:
         """Stop or go on reading the client, by how many of its orders are unanswered."""
 
-    async def drained(self) -> bool:
-        """Wait until the socket takes more; False when the connection is gone."""
+    async def drained(self) -> None:
+        """Wait until the socket takes more."""
 
 
 @dataclass(slots=True, eq=False)
 class OrderEntrySession:
-    """`live` says whether reports go out as they arrive; otherwise `read_from` says what was not sent yet."""
+    """`live` says whether reports go out as they arrive; otherwise `read_from` says what was not sent yet.
+
+    `in_flight` counts the orders and cancels that this gateway has published and not read the answer of, over all
+    connections and numberings: neither logging on again nor a reset makes room for more.
+    """
 
     entry: SessionEntry
     user_partition: str
@@ -40,18 +43,18 @@ class OrderEntrySession:
     ever_logged_on: bool = False
     read_from: dict[str, StreamPosition] = field(default_factory=dict)
     in_flight: int = 0
+    epoch_before: int = field(init=False)
+    """The session epoch before the first of this gateway's life: answers up to it belong to an earlier gateway's."""
+
+    def __post_init__(self) -> None:
+        self.epoch_before = self.fix.epoch
 
     @property
     def name(self) -> str:
         """The SenderCompID of the member's end, by which records name the session."""
         return self.entry.comp_id
 
-    def send(self, message: tuple[bytes, bytes], stream: int, position: StreamPosition, now: Instant) -> None:
-        """Number and render one application message; `stream` and `position` say where its record lies."""
-        msg_type, body = message
-        self.fix.send_application(msg_type, body, stream, position, now)
-
     def answered(self, session_epoch: int) -> None:
-        """One of the orders or cancels in flight has its answer."""
-        if session_epoch == self.fix.epoch and self.in_flight:
+        """A request of this session has its answer."""
+        if session_epoch > self.epoch_before and self.in_flight:
             self.in_flight -= 1

@@ -72,29 +72,37 @@ def _read_fields(body: bytes) -> Fields | FieldFault:
     fault: FieldFault | None = None
     at = 0
     while at < len(body):
+        following = body.find(SOH, at) + 1 or len(body)
         try:
-            tag, value, at = _read_field(body, at)
-            if tag in fields:
-                # A second BeginString, BodyLength or MsgType garbles the message (FIX 4.4 vol. 2, message integrity).
-                garbled = tag in _FRAMING_TAGS
-                reason = None if garbled else SessionRejectReason.TAG_APPEARS_MORE_THAN_ONCE
-                raise _Faulty(reason, tag, "Tag appears more than once")
-            if tag == b"8" or tag == b"9":
-                raise _Faulty(None, tag, "Tag appears more than once")
-            fields[tag] = value
-            if tag == b"10":
-                raise _Faulty(SessionRejectReason.TAG_OUT_OF_ORDER, tag, "Tag specified out of required order")
-            if tag in DATA_TAGS:
-                data_tag, data, at = _read_data(body, at, tag, value)
-                fields[data_tag] = data
-            elif tag in GROUPS:
-                at = _skip_group(body, at, tag, value, depth=0)
+            at = _take_field(body, at, fields)
         except _Faulty as faulty:
-            # The first fault is the one reported, but reading goes on: MsgSeqNum(34) may lie behind it.
-            if fault is None or (faulty.reason is None and fault.reason is not None):
-                fault = FieldFault(faulty.reason, faulty.tag, faulty.text, fields)
-            at = body.find(SOH, at) + 1 or len(body)
+            # The first fault is the one reported, and reading goes on: MsgSeqNum(34) may lie behind it. Only a garbled
+            # message outranks it, unless lengths no longer tell fields from data.
+            found = FieldFault(faulty.reason, faulty.tag, faulty.text, fields)
+            if fault is None or (faulty.reason is None and fault.tag not in DATA_TAGS):
+                fault = found
+            at = following
     return fields if fault is None else fault
+
+
+def _take_field(body: bytes, at: int, fields: Fields) -> int:
+    """Add the field at `at`, with the data or the group that belongs to it. Where the next one starts."""
+    tag, value, at = _read_field(body, at)
+    if tag in fields or tag == b"8" or tag == b"9":
+        # A second BeginString, BodyLength or MsgType garbles the message (FIX 4.4 vol. 2, message integrity).
+        reason = None if tag in _FRAMING_TAGS else SessionRejectReason.TAG_APPEARS_MORE_THAN_ONCE
+        raise _Faulty(reason, tag, "Tag appears more than once")
+    fields[tag] = value
+    if tag == b"10":
+        raise _Faulty(SessionRejectReason.TAG_OUT_OF_ORDER, tag, "Tag specified out of required order")
+    if tag in DATA_TAGS:
+        data_tag, data, at = _read_data(body, at, tag, value)
+        if data_tag in fields:
+            raise _Faulty(SessionRejectReason.TAG_APPEARS_MORE_THAN_ONCE, data_tag, "Tag appears more than once")
+        fields[data_tag] = data
+    elif tag in GROUPS:
+        at = _skip_group(body, at, tag, value)
+    return at
 
 
 def _read_field(body: bytes, at: int) -> tuple[bytes, bytes, int]:
@@ -129,7 +137,7 @@ def _read_data(body: bytes, at: int, length_tag: bytes, length: bytes) -> tuple[
     return expected[:-1], body[begin:end], end + 1
 
 
-def _skip_group(body: bytes, at: int, count_tag: bytes, count: bytes, depth: int) -> int:
+def _skip_group(body: bytes, at: int, count_tag: bytes, count: bytes) -> int:
     """Where a repeating group ends. Its first tag begins each entry, and no tag comes twice in one entry."""
     first_tag, members = GROUPS[count_tag]
     expected = whole_number(count, 5)
@@ -149,7 +157,7 @@ def _skip_group(body: bytes, at: int, count_tag: bytes, count: bytes, depth: int
             raise _Faulty(SessionRejectReason.GROUP_FIELDS_OUT_OF_ORDER, tag, "Repeating group fields out of order")
         seen.add(tag)
         if tag in GROUPS:
-            at = _skip_group(body, at, tag, value, depth + 1)
+            at = _skip_group(body, at, tag, value)
     if entries != expected:
         raise _Faulty(SessionRejectReason.GROUP_COUNT_MISMATCH, count_tag, "Incorrect NumInGroup count")
     return at

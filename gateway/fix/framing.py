@@ -118,6 +118,7 @@ class Framing:
                     and not self.failure
                 ):
                     self._at = behind
+                    self._in_garbage = False
                     return buffer[body_at:end]
         return self._next_frame_slowly()
 

@@ -15,12 +15,11 @@ class ParkedMessage(NamedTuple):
 class InboundGap:
     """The numbers missing before the highest one seen, on one connection."""
 
-    __slots__ = ("_asked_from", "_kept", "_parked", "_reached", "asked_until", "highest", "progress_at")
+    __slots__ = ("_kept", "_parked", "_reached", "asked_until", "highest", "progress_at")
 
     def __init__(self, kept: int) -> None:
         self._kept = kept
         self._parked: dict[int, ParkedMessage] = {}
-        self._asked_from = 0
         self._reached = 0
         self.asked_until = 0
         """Last missing number of the outstanding ResendRequest; 0 when none is outstanding."""
@@ -56,13 +55,12 @@ class InboundGap:
             del self._parked[msg_seq_num]
 
     def ask_from(self, expected: int, now: int) -> bool:
-        """Whether a ResendRequest from `expected` is due: one is outstanding at a time, and none is sent twice.
+        """Whether a ResendRequest from `expected` is due: one is outstanding at a time.
 
         `now` in monotonic nanoseconds.
         """
-        if self.highest < expected or self.asked_until or self._asked_from >= expected:
+        if self.highest < expected or self.asked_until:
             return False
-        self._asked_from = expected
         self.asked_until = min(self._parked, default=self.highest + 1) - 1
         self.progress_at = now
         return True

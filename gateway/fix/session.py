@@ -568,7 +568,7 @@ class Session:
     def _follow_gap(self, now: Instant, events: list[Event]) -> None:
         """The expected number may have reached parked messages; what is still missing is asked for, once."""
         gap = self._gap
-        while gap.highest and self._takes_messages:
+        while gap.highest:
             message = gap.take(self.next_in)
             if message is None:
                 break

@@ -1,0 +1,44 @@
+"""References of what was sent: the newest are kept, in little memory, and numbers never shift."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.fix.outbound_references import ADMINISTRATIVE, OutboundReference, OutboundReferences
+
+
+def test_each_number_finds_what_it_carried() -> None:
+    references = OutboundReferences(10)
+    assert (references.oldest, references.last) == (1, 0)
+    references.add(ADMINISTRATIVE, 0, 100)
+    references.add(3, 41, 101)
+    references.add(0, 2**62, 102)
+    references.add(ADMINISTRATIVE, 0, 103)
+    assert (references.oldest, references.last) == (1, 4)
+    assert [references.at(number) for number in (1, 2, 3, 4)] == [
+        None,
+        OutboundReference(2, 3, 41, 101),
+        OutboundReference(3, 0, 2**62, 102),
+        None,
+    ]
+    assert [item.msg_seq_num for item in references.applications(1)] == [2, 3]
+    assert [references.last_application(begin, end) for begin, end in ((1, 4), (1, 2), (1, 1), (4, 4))] == [3, 2, 0, 0]
+    references.clear()
+    assert (references.oldest, references.last) == (1, 0)
+    references.add(1, 7, 200)
+    assert references.at(1) == OutboundReference(1, 1, 7, 200)
+
+
+@given(st.integers(1, 8), st.lists(st.booleans(), max_size=60))
+def test_the_newest_are_kept_and_memory_is_bounded(kept: int, kinds: list[bool]) -> None:
+    references = OutboundReferences(kept)
+    for number, application in enumerate(kinds, 1):
+        references.add(7 if application else ADMINISTRATIVE, number * 10, number)
+        assert references.last == number
+        assert references.oldest == max(1, number - kept + 1)
+        assert len(references._streams) <= 2 * kept
+    for number in range(references.oldest, references.last + 1):
+        expected = OutboundReference(number, 7, number * 10, number) if kinds[number - 1] else None
+        assert references.at(number) == expected
+    applications = [n for n in range(references.oldest, references.last + 1) if kinds[n - 1]]
+    assert [item.msg_seq_num for item in references.applications(1)] == applications
+    assert references.last_application(references.oldest, references.last) == (applications[-1] if applications else 0)
