@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from exchange.records.codec import encode
+from exchange.records.kinds import Kind
 from exchange.records.order_entry import (
     OrderType,
     Side,
     TimeInForce,
     cancel_order,
-    new_order,
     unacceptable_cancel,
     unacceptable_order,
 )
@@ -33,6 +33,8 @@ _SIDES = {b"%d" % side: int(side) for side in Side}
 _ORDER_TYPES = {b"%d" % order_type: int(order_type) for order_type in OrderType}
 _TIMES_IN_FORCE = {b"%d" % time_in_force: int(time_in_force) for time_in_force in TimeInForce}
 _LIMIT = int(OrderType.LIMIT)
+_NEW_ORDER = int(Kind.NEW_ORDER)
+_NUMBERS_KEPT = 16_384
 _DETAIL_BYTES = 64
 """So much of a faulty value is repeated in the refusal."""
 
@@ -55,11 +57,13 @@ class ReferenceView(Protocol):
 
 
 class _Listing(NamedTuple):
-    """Where a symbol trades, and its units."""
+    """Where a symbol trades, its units, and the numbers of price and quantity texts that were read before."""
 
     partition: str
     symbol: str
     units: Units
+    ticks: dict[bytes, int]
+    lots: dict[bytes, int]
 
 
 class _UnacceptableError(Exception):
@@ -111,7 +115,7 @@ class OrderEntry:
         account_text = None if account is None else account.decode("latin-1")
         try:
             listing = self._listings.get(symbol) or self._find(symbol)
-            order_type, time_in_force, quantity, price = _terms(fields, listing.units)
+            order_type, time_in_force, quantity, price = _terms(fields, listing)
         except _UnacceptableError as error:
             return home_partition, encode(
                 unacceptable_order(
@@ -125,20 +129,12 @@ class OrderEntry:
                     error.detail,
                 )
             )
-        return listing.partition, encode(
-            new_order(
-                session_epoch,
-                msg_seq_num,
-                cl_ord_id_text,
-                account_text,
-                listing.symbol,
-                side,
-                order_type,
-                time_in_force,
-                quantity,
-                price,
-            )
-        )
+        # The order of the fields is that of NewOrder.
+        order = (
+            _NEW_ORDER, session_epoch, msg_seq_num, cl_ord_id_text, account_text, listing.symbol, side, order_type,
+            time_in_force, quantity, price,
+        )  # fmt: skip
+        return listing.partition, encode(order)
 
     def _cancel(
         self, home_partition: str, session_epoch: int, msg_seq_num: int, fields: Fields
@@ -182,12 +178,12 @@ class OrderEntry:
         for partition, reference in self._references.items():
             units = reference.instruments.get(text)
             if units is not None:
-                listing = self._listings[symbol] = _Listing(partition, text, units)
+                listing = self._listings[symbol] = _Listing(partition, text, units, {}, {})
                 return listing
         raise _UnacceptableError(Refusal.UNKNOWN_SYMBOL, symbol)
 
 
-def _terms(fields: Fields, units: Units) -> tuple[int, int, int, int | None]:
+def _terms(fields: Fields, listing: _Listing) -> tuple[int, int, int, int | None]:
     """(order type, time in force, lots, ticks or None). Refusals come in the order of `Refusal`'s members."""
     order_type = _ORDER_TYPES.get(fields[b"40"])
     if order_type is None:
@@ -197,11 +193,21 @@ def _terms(fields: Fields, units: Units) -> tuple[int, int, int, int | None]:
     if time_in_force is None:
         raise _UnacceptableError(Refusal.UNSUPPORTED_TIME_IN_FORCE, fields[b"59"])
     # A market order's Price is not looked at: it has none.
-    price = _price(fields.get(b"44"), units) if order_type == _LIMIT else None
-    return order_type, time_in_force, _quantity(fields.get(b"38"), units), price
+    price = None
+    if order_type == _LIMIT:
+        text = fields.get(b"44")
+        price = listing.ticks.get(text) if text is not None else None
+        if price is None:
+            price = _price(text, listing)
+    text = fields.get(b"38")
+    lots = listing.lots.get(text) if text is not None else None
+    if lots is None:
+        lots = _quantity(text, listing)
+    return order_type, time_in_force, lots, price
 
 
-def _price(text: bytes | None, units: Units) -> int:
+def _price(text: bytes | None, listing: _Listing) -> int:
+    units = listing.units
     if text is None:
         raise _UnacceptableError(Refusal.PRICE_MISSING, b"")
     try:
@@ -212,10 +218,11 @@ def _price(text: bytes | None, units: Units) -> int:
         raise _UnacceptableError(Refusal.PRICE_OFF_TICK, text) from None
     if not ticks:
         raise _UnacceptableError(Refusal.PRICE_MALFORMED, text)
-    return ticks
+    return _keep(listing.ticks, text, ticks)
 
 
-def _quantity(text: bytes | None, units: Units) -> int:
+def _quantity(text: bytes | None, listing: _Listing) -> int:
+    units = listing.units
     if text is None:
         raise _UnacceptableError(Refusal.QUANTITY_MISSING, b"")
     try:
@@ -226,7 +233,15 @@ def _quantity(text: bytes | None, units: Units) -> int:
         raise _UnacceptableError(Refusal.QUANTITY_OFF_LOT, text) from None
     if not lots:
         raise _UnacceptableError(Refusal.QUANTITY_MALFORMED, text)
-    return lots
+    return _keep(listing.lots, text, lots)
+
+
+def _keep(numbers: dict[bytes, int], text: bytes, number: int) -> int:
+    """Remember what a sound text means, in a cache that is emptied when it is full."""
+    if len(numbers) >= _NUMBERS_KEPT:
+        numbers.clear()
+    numbers[text] = number
+    return number
 
 
 def order_position(order_id: bytes | None, symbol_partition: str) -> int | None:

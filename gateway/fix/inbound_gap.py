@@ -31,7 +31,7 @@ class InboundGap:
     def park(self, msg_seq_num: int, message: ParkedMessage) -> None:
         """Keep a message for its turn; when the limit is reached it is dropped, and will be asked for again."""
         self.highest = max(self.highest, msg_seq_num)
-        if len(self._parked) < self._kept or msg_seq_num in self._parked:
+        if len(self._parked) < self._kept:
             self._parked.setdefault(msg_seq_num, message)
 
     def take(self, msg_seq_num: int) -> ParkedMessage | None:

@@ -308,7 +308,7 @@ class Session:
 
         False: the connection that asked is gone, and so is the resend. Raises ValueError for an item out of order.
         """
-        if item.generation != self._generation or not self._resends.active or not self._takes_messages:
+        if item.generation != self._generation or not self._resends.active:
             return False
         self._write_gap_fills(self._resends.before(item.msg_seq_num), now)
         self._out.append(self._frames.frame_again(msg_type, item.msg_seq_num, now.wall, body, item.sending_time))
@@ -804,7 +804,6 @@ class Session:
         self._go(Occurrence.CONNECTION_MADE)
         self._framing = framing
         self._last_received = now.monotonic
-        self._test_request_at = -1
 
     def _go(self, occurrence: Occurrence) -> None:
         self._state = after(self._state, occurrence)

@@ -80,7 +80,8 @@ def test_five_hundred_clients_that_come_trade_and_vanish_get_their_own_bytes_and
 
 
 async def churn() -> None:
-    async with venue() as running:
+    # A timer that outlives its connection would keep it for longer than this test waits.
+    async with venue(logon_timeout_s=60) as running:
         names = [f"{participant}-{number}" for participant in USER_PARTITIONS for number in (1, 2)]
         gc.collect()
         gc.disable()

@@ -99,7 +99,7 @@ async def test_a_resend_while_the_sequencer_is_away_waits_for_it_and_is_not_gap_
 
 @on_uvloop
 async def test_a_resend_that_needs_a_record_which_a_new_epoch_has_not_brought_back_waits_for_it() -> None:
-    async with venue() as running:
+    async with venue(logon_timeout_s=60) as running:  # no timer of the session comes to our help
         client = await running.logged_on()
         await client.order("A0", "buy 10 ALFA 9.90")
         reports = await client.frames(1)

@@ -30,6 +30,7 @@ from exchange.hosting.process_config import (
 )
 from exchange.records import reference_data
 from exchange.records.codec import encode
+from exchange.records.record import Record
 from exchange.records.reference_data import instrument_added, participant_added
 from exchange.streams import committer
 from exchange.streams.access import AccessTable
@@ -122,7 +123,8 @@ class Venue:
         path = self._address.unix_path
         assert path is not None
         Path(path).unlink(missing_ok=True)
-        stream_limits = StreamLimits(segment_bytes=1 << 30)
+        named = StreamLimits.__dataclass_fields__
+        stream_limits = StreamLimits(**{name: value for name, value in self.limits.items() if name in named})
         self.sequencer = Sequencer(self.directory, PARTITIONS, self.access, stream_limits, None)
         self._server = await asyncio.get_running_loop().create_unix_server(lambda: Peer(self.sequencer), path)
 
@@ -134,6 +136,10 @@ class Venue:
     async def _until_lost(self) -> None:
         for client in (*self._clients.values(), *self.gateway_clients):
             await until(lambda client=client: not client.connected)
+
+    def settled(self, partition: str) -> list[Record]:
+        """The records of a partition that are on disk."""
+        return list(self.sequencer.log.reader.records(partition))
 
     def hold_disk(self, partition: str) -> None:
         """From the next record of the partition on, nothing is settled."""

@@ -165,19 +165,25 @@ def test_the_average_price_is_the_nearest_of_eight_decimals(
     assert "." not in written or written[-1] not in "0."
 
 
-def test_what_is_kept_of_rendered_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execution_report, "_PRICE_TEXTS", 3)
-    monkeypatch.setattr(execution_report, "_ORDER_TEXTS", 3)
-    monkeypatch.setattr(execution_report, "_TIME_TEXTS", 3)
-    for price in range(1, 30):
-        _, body = report(ACCEPTED._replace(price=price, transact_time=TIME + price * 1_000))
-        assert f"|44={price // 100}.{price % 100:02d}|" in body
-        assert f"|60=20260105-09:00:00.{123_456 + price}|" in body
-        _, body = report(LAST_FILL._replace(last_price=price, notional=price * 10))
-        shortest = f"{price // 100}.{price % 100:02d}".rstrip("0")
-        assert f"|6={shortest}|" in body
-    kept = (execution_report._price_texts, execution_report._order_texts, execution_report._time_texts)
-    assert all(len(texts) <= 3 for texts in (*kept, execution_report._average_texts))
+def test_a_cache_of_texts_is_emptied_when_it_is_full() -> None:
+    texts: dict[int, bytes] = {}
+    for key in range(30):
+        assert execution_report._keep(texts, 3, key, b"%d" % key) == b"%d" % key
+        assert key in texts
+        assert len(texts) <= 3
+
+
+def test_reports_are_right_whatever_was_rendered_before_them() -> None:
+    for price in (*range(1, 30), *range(1, 30)):
+        for units, decimals in ((CENT, 2), ((1, 3, 1, 0), 3)):
+            whole, fraction = divmod(price, 10**decimals)
+            written = f"{whole}.{fraction:0{decimals}d}"
+            _, body = report(ACCEPTED._replace(price=price, units=units, transact_time=TIME + price * 1_000))
+            assert f"|44={written}|" in body
+            assert f"|60=20260105-09:00:00.{123_456 + price}|" in body
+            _, body = report(LAST_FILL._replace(last_price=price, units=units, notional=price * 10))
+            assert f"|31={written}|" in body
+            assert f"|6={written.rstrip('0')}|" in body
 
 
 @pytest.mark.parametrize(

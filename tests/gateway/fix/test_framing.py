@@ -69,9 +69,9 @@ def test_b18_garbled_bytes_in_mid_stream_lose_no_sound_frame(piece: int) -> None
     noise = bytes((17 * n + 3) % 251 for n in range(40))
     good = [from_client("0", number) for number in (2, 3, 4)]
     stream = good[0] + soh("8=FIX.4.4|9=0K2|") + good[1] + soh("8=FIX.4.4|9=|35=0|") + noise + good[2]
-    began = time.perf_counter()
+    began = time.process_time()
     assert read(stream, piece) == ([body_of(frame) for frame in good], 2, "")
-    assert time.perf_counter() - began < 0.05
+    assert time.process_time() - began < 0.05
 
 
 @pytest.mark.parametrize(
@@ -140,11 +140,11 @@ def test_bytes_after_a_failure_are_not_kept() -> None:
 
 def test_cost_does_not_grow_with_the_square_of_the_message() -> None:
     frame = framed("35=B|58=" + "x" * 60_000 + "|")
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(read(frame * 2, 1)[0]) == 2
     assert len(read(frame * 200)[0]) == 200
     assert len(read(b"x" * 2_000_000, 1_000)[0]) == 0
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 @given(st.binary(max_size=2_000))

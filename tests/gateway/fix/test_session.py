@@ -738,6 +738,18 @@ def test_a_reset_names_what_no_connection_has_carried(venue: Venue) -> None:
     assert venue.connect(from_client("A", 1, "98=0|108=30|141=Y|")) == [LoggedOn(9, True, 30, ())]
 
 
+def test_a_second_reset_names_what_the_first_numbering_did_not_carry(venue: Venue) -> None:
+    venue.log_on()
+    for position in range(5):
+        venue.session.send_application(b"8", REPORT, 0, position, at(0))
+    venue.take()
+    connection_reset = from_client("A", 1, "98=0|108=30|141=Y|")
+    assert venue.session.receive(connection_reset, at(0)) == [LoggedOn(8, True, 30, ())]
+    venue.session.send_application(b"8", REPORT, 0, 41, at(0))
+    venue.session.disconnected()
+    assert venue.connect(connection_reset) == [LoggedOn(9, True, 30, (Reference(0, 41),))]
+
+
 def test_b13_nothing_of_a_lost_connection_reaches_the_next_one(venue: Venue) -> None:
     venue.log_on()
     venue.session.send_application(b"8", REPORT, 0, 41, at(0))
