@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from exchange.records.codec import decode_fields
 from exchange.records.kinds import Kind
 from tests.gateway.fix_client import FixClient, numbers, values
@@ -224,7 +226,10 @@ async def test_numbers_used_while_nobody_was_connected_are_owed_again_when_a_res
 
 
 @on_uvloop
-async def test_records_read_back_before_the_live_edge_has_brought_them_are_sent_once() -> None:
+async def test_records_read_back_before_the_live_edge_has_brought_them_are_sent_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gateway.delivery._RECORDS_PER_TURN", 100_000)
     async with venue(reader_buffer_bytes=20_000) as running:
         acme, bolt = await running.logged_on(), await running.logged_on("BOLT-1")
         await acme.order("A1", "buy 9000 ALFA 9.90")
