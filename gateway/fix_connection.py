@@ -360,6 +360,8 @@ class FixConnection(asyncio.Protocol):
     def _time_passed(self, now: Instant) -> None:
         session = self._session
         if session is not None:
+            if "in_flight_orders" in self._held:
+                session.fix.excuse_silence(now)
             self._act(session, session.fix.on_time(now), now)
             self.write_out()
             return

@@ -353,6 +353,10 @@ class Session:
         deadline = min(self._last_sent + self._heartbeat_interval, silent_until)
         return min(deadline, self._gap_deadline()) if self._gap.asked_until else deadline
 
+    def excuse_silence(self, now: Instant) -> None:
+        """We ourselves do not read the peer at present: its silence is no sign that it is gone."""
+        self._last_received = now.monotonic
+
     def on_time(self, now: Instant) -> list[Event]:
         """Do what is due: heartbeat, TestRequest, Logout of a dead peer, end of a handshake that took too long.
 

@@ -89,6 +89,8 @@ class StockClient:
 
     def __exit__(self, *error: object) -> None:
         self._initiator.stop()
+        # QuickFIX registers sessions by their id for the whole process, until the initiator is gone.
+        del self._initiator
 
     def send(self, msg_type: str, fields: dict[int, str]) -> None:
         """Send an application message; TransactTime(60) is added."""

@@ -627,6 +627,17 @@ def test_b11_any_complete_frame_shows_that_the_peer_lives(venue: Venue) -> None:
     assert venue.session.close_expected
 
 
+def test_a_peer_that_we_do_not_read_is_not_given_up(venue: Venue) -> None:
+    venue.log_on(10)
+    for now in (12, 24, 36, 48, 60):
+        venue.session.excuse_silence(at(now))
+        venue.on_time(now)
+        assert "35=1" not in "".join(venue.take()), now
+    assert not venue.session.close_expected
+    venue.on_time(72)
+    assert "35=1" in "".join(venue.take())
+
+
 def test_an_answered_test_request_starts_a_new_silence(venue: Venue) -> None:
     venue.log_on(10)
     venue.on_time(12)
