@@ -124,12 +124,13 @@ class FixConnection(asyncio.Protocol):
         now = instant()
         session.fix.connect(self._unidentified, logon, now)
         if not holds:
-            session.fix.refuse_logon(b"LOGON_REFUSED: credentials do not match", now)
-            self._turn_away(session)
+            # Once the session has numbers a Logout would show one that is not used up, and lock a stock client out.
+            session.fix.refuse_logon(None if session.fix.numbered else b"LOGON_REFUSED: credentials do not match", now)
+            self._turn_away(session, "LOGON_REFUSED: credentials do not match")
             return
         events = session.fix.accept_logon(now)
         if not events:
-            self._turn_away(session)
+            self._turn_away(session, session.fix.close_reason)
             return
         self._session = session
         session.connection = self
@@ -137,9 +138,9 @@ class FixConnection(asyncio.Protocol):
         self.write_out()
         self.release("credentials")
 
-    def _turn_away(self, session: OrderEntrySession) -> None:
+    def _turn_away(self, session: OrderEntrySession, reason: str) -> None:
         """Say why not, and leave the session as it was, free for whoever comes next."""
-        reason, last_words = session.fix.close_reason, session.fix.data_to_send()
+        last_words = session.fix.data_to_send()
         session.fix.disconnected()
         if self.transport is not None:
             self.transport.write(last_words)

@@ -30,7 +30,7 @@ async def test_a_wrong_password_moves_nothing_and_resets_nothing() -> None:
         for credentials in ("554=WRONG|", "", "553=ACME-2|554=demo|", "553=ACME-1|554=demo1|"):
             intruder = await running.connect(number=1)
             await intruder.log_on(f"98=0|108=30|141=Y|{credentials}")
-            assert await intruder.until_closed() == [CREDENTIALS_REFUSED.format(4)]
+            assert await intruder.until_closed() == []
         session = running.session()
         assert (session.fix.next_in, session.fix.next_out, session.connection) == (4, 4, None)
         assert reasons(running) == [("ACME-1", "LOGON_REFUSED: credentials do not match")] * 4
@@ -42,6 +42,16 @@ async def test_a_wrong_password_moves_nothing_and_resets_nothing() -> None:
             "38=10|40=2|44=9.90|59=1|151=10|14=0|6=0|60=T|",
             "35=4|49=ORDINAL|56=ACME-1|34=3|52=T|43=Y|122=T|123=Y|36=5|",
         ]
+
+
+@on_uvloop
+async def test_a_wrong_password_is_told_so_while_the_session_has_no_numbers_yet() -> None:
+    async with venue() as running:
+        intruder = await running.connect(number=1)
+        await intruder.log_on("98=0|108=30|141=Y|554=WRONG|")
+        assert await intruder.until_closed() == [CREDENTIALS_REFUSED.format(1)]
+        assert reasons(running) == [("ACME-1", "LOGON_REFUSED: credentials do not match")]
+        await running.logged_on()
 
 
 @on_uvloop
