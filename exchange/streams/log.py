@@ -21,7 +21,7 @@ from exchange.streams.committer import (
 )
 from exchange.streams.limits import StreamLimits
 from exchange.streams.log_reader import LoadedLog, LogReader, TornTail, load_log, log_directory
-from exchange.streams.log_table import PartitionTable, SegmentIndex
+from exchange.streams.log_table import PartitionTable
 from exchange.streams.segment import (
     SEGMENT_HEADER_SIZE,
     LogError,
@@ -125,8 +125,7 @@ class Log:
         index = encode_index(self._index, self.reader.table)
         header = segment_header(following.number, following.base)
         self._submitted.append(Seal(sealed.index_path, index, following.path, header))
-        self._index = self.reader.active_index = SegmentIndex()
-        self.reader.segments.append(following)
+        self._index = self.reader.roll(following)
 
     def submit(self) -> None:
         """Hand what was appended to the committer."""

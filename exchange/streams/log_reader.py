@@ -146,6 +146,16 @@ class LogReader:
                 return offset
         return self.segments[0].base if self.segments else 0
 
+    def roll(self, following: Segment) -> SegmentIndex:
+        """The active segment is sealed and `following` becomes active; returns its index, empty yet.
+
+        The sealed one's index stays at hand: its file is not written before the committer's turn.
+        """
+        self._indexes[len(self.segments) - 1] = self.active_index
+        self.segments.append(following)
+        self.active_index = SegmentIndex()
+        return self.active_index
+
     def _index(self, place: int) -> SegmentIndex:
         if place == len(self.segments) - 1:
             return self.active_index
