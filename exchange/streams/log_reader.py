@@ -174,11 +174,8 @@ class LogReader:
             start = max(offset, segment.base)
             if start >= stop:
                 continue
-            try:
-                for _, header, block in read_blocks(segment, start, stop):
-                    yield header, block
-            except DamagedBlockError as error:
-                raise LogError(f"{segment.path}: {error}") from error
+            for _, header, block in sound_blocks(segment, start, stop):
+                yield header, block
 
 
 def _load_or_make_index(segment: Segment, stop: int) -> SegmentIndex:
@@ -186,9 +183,20 @@ def _load_or_make_index(segment: Segment, stop: int) -> SegmentIndex:
     if loaded is not None:
         return loaded[0]
     index = SegmentIndex()
-    for offset, header, block in read_blocks(segment, segment.base, stop):
+    for offset, header, block in sound_blocks(segment, segment.base, stop):
         index.note(offset, header, list(parse_runs(block, HEADER_SIZE)) if header.record_count else [])
     return index
+
+
+def sound_blocks(segment: Segment, offset: int, stop: int) -> Iterator[tuple[int, BlockHeader, bytes]]:
+    """The blocks of history that must be whole. Raises LogError naming the place of the first that is not."""
+    sound_to = offset
+    try:
+        for place, header, block in read_blocks(segment, offset, stop):
+            yield place, header, block
+            sound_to = place + header.size
+    except DamagedBlockError as error:
+        raise LogError(f"{segment.path}: damaged at log offset {sound_to}: {error}") from error
 
 
 def records_of(header: BlockHeader, block: bytes, names: dict[int, str]) -> Iterator[Record]:

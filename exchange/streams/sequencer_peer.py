@@ -16,6 +16,7 @@ from exchange.records.positions import Position, StreamPosition
 from exchange.streams.appender import Appender, Stream
 from exchange.streams.block import HEADER_SIZE, MalformedRunError, narrow_block, parse_runs
 from exchange.streams.levels import COMMITTED_1, SEQUENCED
+from exchange.streams.segment import LogError
 from exchange.streams.subscription import Subscription
 from exchange.streams.wire import (
     PROTOCOL_VERSION,
@@ -98,13 +99,14 @@ class Peer(asyncio.Protocol):
                     if handler is None:
                         raise ProtocolError(f"frame type {kind} is not a request")
                     handler(body)
-        except (ProtocolError, MalformedRunError, struct.error) as error:
+        except (ProtocolError, MalformedRunError, LogError, struct.error) as error:
             self._refuse(str(error))
 
     def _refuse(self, reason: str) -> None:
         if self._transport is None or self._transport.is_closing():
             return
         self._sequencer.peer_refused(reason, self.process)
+        self._subscriptions = []
         self._transport.write(control_frame(FrameType.REFUSED, reason))
         self._transport.close()
 
@@ -310,6 +312,13 @@ class Peer(asyncio.Protocol):
         """Send each subscription at this level what it may have, as far as the socket takes it."""
         if self._paused or self._transport is None:
             return
+        try:
+            self._send_blocks(level, self._transport)
+        except LogError as error:
+            # History that is damaged stops who needs it, with the place; whoever reads at the edge trades on.
+            self._refuse(str(error))
+
+    def _send_blocks(self, level: int, transport: asyncio.Transport) -> None:
         pieces: list[bytes] = []
         size, room = 0, self._sequencer.limits.reader_buffer_bytes
         for subscription in self._subscriptions:
@@ -319,12 +328,12 @@ class Peer(asyncio.Protocol):
                 pieces += (header, block)
                 size += len(block)
                 if size >= room:
-                    self._transport.write(b"".join(pieces))
+                    transport.write(b"".join(pieces))
                     pieces, size = [], 0
                     if self._paused:
                         return
         if pieces:
-            self._transport.write(b"".join(pieces))
+            transport.write(b"".join(pieces))
 
     def progressed(self, appender: Appender, stream: int) -> None:
         """A stream this peer writes has a new end or a new settled end: told with the next progress."""

@@ -171,7 +171,9 @@ def test_a_segment_is_damaged_when_a_block_in_the_middle_of_history_is(tmp_path:
     whole = bytearray(path.read_bytes())
     whole[SEGMENT_HEADER_SIZE + 60] ^= 1
     path.write_bytes(whole)
-    with pytest.raises(LogError, match=r"segment-00000002.log: a block's checksum does not hold"):
+    with pytest.raises(
+        LogError, match=r"segment-00000002.log: damaged at log offset \d+: a block's checksum does not hold"
+    ):
         tape_of(tmp_path)
 
 

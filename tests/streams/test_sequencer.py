@@ -198,3 +198,31 @@ async def test_a_peer_that_breaks_the_protocol_is_refused_with_a_reason_and_nobo
         writer.stage(tape, [b"after"])
         assert (await recorder.until(3))[1:] == [(1, "tape", 0, b"before"), (2, "tape", 1, b"after")]
         assert writer.connections == 1
+
+
+async def test_damaged_history_refuses_who_reads_it_with_the_place_and_nobody_else(tmp_path: Path) -> None:
+    limits = StreamLimits(recent_bytes=1, segment_bytes=4000)
+    async with sequencer(tmp_path, limits), client(tmp_path, "writer") as writer:
+        tape = writer.writer("sym-1", "tape", None)
+        for place in range(200):
+            writer.stage(tape, [b"%d" % place])
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        await until(lambda: tape.settled == 200)
+        damage(tmp_path / "log" / "segment-00000002.log")
+        async with client(tmp_path, "observer") as observer:
+            observer.subscribe(Recorder(COMMITTED_1, Position(0)))
+            with pytest.raises(StreamClientError, match=r"segment-00000002.log: damaged at log offset \d+: a block's"):
+                await observer.failed
+        edge = Recorder(COMMITTED_1, None)
+        writer.subscribe(edge)
+        await until(lambda: edge.ends)
+        writer.stage(tape, [b"new"])
+        assert await edge.until(1) == [(201, "tape", 200, b"new")]
+        assert writer.connections == 1
+
+
+def damage(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x40
+    path.write_bytes(data)
