@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _LAST_WORDS_S = 2.0
 """How long a peer may take to read what we said before we closed."""
+_LATE_NS = 500_000_000
+_READ_FIRST_NS = 5_000_000
 log = logger()
 
 
@@ -62,6 +64,10 @@ class FixConnection(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=self._acceptor.limits.outbound_bytes)
         self._acceptor.connected(self)
+        if len(self._acceptor.connections) > self._acceptor.limits.connections:
+            self._acceptor.logon_refused(None, "more connections than the limit `connections`")
+            self.abort()
+            return
         self._set_timer(self._unidentified.next_deadline)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -352,6 +358,11 @@ class FixConnection(asyncio.Protocol):
     def _on_time(self) -> None:
         self._timer = None
         if self._closing:
+            return
+        late_ns = time.monotonic_ns() - self._timer_due
+        if late_ns > _LATE_NS:
+            # We were away ourselves: what the peer said meanwhile lies in the socket and is read first.
+            self._set_timer(time.monotonic_ns() + _READ_FIRST_NS)
             return
         try:
             self._time_passed(instant())

@@ -35,6 +35,11 @@ class Monitor:
         self._registry.register(self._collector)
         self._health = self._judge.judge(self._poller.latest, time.monotonic())
 
+    async def first_round(self) -> None:
+        """Ask everybody once, so that the first verdict rests on answers."""
+        await self._poller.poll_once()
+        self._observe()
+
     async def watch(self) -> None:
         """Poll and judge until cancelled."""
         async with asyncio.TaskGroup() as group:

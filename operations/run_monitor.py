@@ -16,6 +16,7 @@ async def run_monitor(config: ProcessConfig, stop: Stop) -> int:
     """Watch the venue and answer HTTP until told to stop. 1 when the port cannot be had."""
     assert config.monitor is not None
     monitor = Monitor(config)
+    await monitor.first_round()
     runner = web.AppRunner(monitor.application(), access_log=None, handle_signals=False)
     await runner.setup()
     try:

@@ -5,7 +5,8 @@ from order to fill: the sequencing time handed to `seal` is the instant of every
 """
 
 import zlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from exchange.streams.log_table import PartitionTable, binding_payload
 from exchange.streams.positional_rule import absorbed_count
 
 _CHECKSUMS_KEPT = 256
+_COMPACT_FROM = 1024
 
 Writer = object
 """Whoever holds a stream open: compared by identity only."""
@@ -67,7 +69,8 @@ class SealedBlock(NamedTuple):
 class RecentBlocks:
     """The newest blocks of a partition, so that readers near the edge are served from memory.
 
-    Settled blocks are let go at `limit` bytes; unsettled ones never, since the log does not hold them yet.
+    Settled blocks are let go at `limit` bytes; unsettled ones never, since the log does not hold them yet. Blocks are
+    found by partition position and by stream position without looking at the others (architecture, rule 14).
     """
 
     def __init__(self, limit: int, end: End) -> None:
@@ -76,14 +79,25 @@ class RecentBlocks:
         self._firsts: list[int] = []
         self._blocks: list[bytes] = []
         self._head = 0
+        self._dropped = 0
+        self._places: dict[int, tuple[list[int], list[int]]] = {}
         self.first = Position(end)
         """Everything from this position on is here."""
 
-    def add(self, first: Position, block: bytes) -> None:
-        """Take the next block."""
+    def add(self, first: Position, block: bytes, runs: Sequence[Run]) -> None:
+        """Take the next block; `runs` are its own, in order."""
+        serial = self._dropped + len(self._firsts)
         self._firsts.append(first)
         self._blocks.append(block)
         self._size += len(block)
+        for run in runs:
+            places = self._places.get(run.stream)
+            if places is None:
+                places = self._places[run.stream] = ([], [])
+            stream_firsts, serials = places
+            if not serials or serials[-1] < serial:
+                stream_firsts.append(run.first)
+                serials.append(serial)
 
     def release(self, settled: End) -> None:
         """Let the oldest settled blocks go while there are more than the limit."""
@@ -95,15 +109,38 @@ class RecentBlocks:
             self._blocks[self._head] = b""
             self._head += 1
             self.first = Position(following)
-        if self._head > 1024 and self._head * 2 > len(self._firsts):
-            del self._firsts[: self._head], self._blocks[: self._head]
-            self._head = 0
+        if self._head > _COMPACT_FROM and self._head * 2 > len(self._firsts):
+            self._compact()
+
+    def _compact(self) -> None:
+        del self._firsts[: self._head], self._blocks[: self._head]
+        self._dropped += self._head
+        self._head = 0
+        for stream, (stream_firsts, serials) in list(self._places.items()):
+            gone = bisect_left(serials, self._dropped)
+            del stream_firsts[:gone], serials[:gone]
+            if not serials:
+                del self._places[stream]
 
     def holding(self, position: Position) -> list[bytes]:
         """The blocks from the one that holds `position` on; `position` must not lie below `first`."""
         if self._firsts and self._firsts[-1] <= position:
             return self._blocks[-1:]
         return self._blocks[max(self._head, bisect_right(self._firsts, position, self._head) - 1) :]
+
+    def of_stream(self, stream: int, position: StreamPosition) -> Iterator[bytes] | None:
+        """The blocks with records of a stream, from the one that holds `position`; None when that lies further back."""
+        stream_firsts, serials = self._places.get(stream, ((), ()))
+        place = bisect_right(stream_firsts, position) - 1
+        if place < 0 or serials[place] < self._dropped + self._head:
+            return None
+        return (self._blocks[serial - self._dropped] for serial in serials[place:])
+
+    def all_of_stream(self, stream: int) -> list[bytes]:
+        """Every block here that has records of a stream."""
+        _, serials = self._places.get(stream, ((), ()))
+        start = self._dropped + self._head
+        return [self._blocks[serial - self._dropped] for serial in serials if serial >= start]
 
 
 class Appender:
@@ -186,7 +223,7 @@ class Appender:
         self._runs = []
         self.open_size = 0
         self._open_first = Position(self.end)
-        self.recent.add(first, block)
+        self.recent.add(first, block, runs)
         return SealedBlock(block, parse_header(block), runs)
 
     def settle(self, sealed: SealedBlock) -> None:

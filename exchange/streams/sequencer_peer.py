@@ -7,7 +7,7 @@ import os
 import secrets
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,10 +24,10 @@ from exchange.streams.wire import (
     FrameSplitter,
     FrameType,
     ProtocolError,
-    control_fields,
     control_frame,
     proof_of_secret,
     records_frame,
+    typed_fields,
 )
 
 if TYPE_CHECKING:
@@ -54,13 +54,6 @@ class Peer(asyncio.Protocol):
         self._progressed: dict[tuple[int, int], None] = {}
         self._pieces: list[bytes] = []
         self._hello_due: asyncio.TimerHandle | None = None
-        self._handlers: dict[int, Callable[[bytes], None]] = {
-            FrameType.PUBLISH: self._publish,
-            FrameType.OPEN: self._open,
-            FrameType.SUBSCRIBE: self._subscribe,
-            FrameType.READ: self._read,
-            FrameType.STATE: self._state,
-        }
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast(asyncio.Transport, transport)
@@ -95,10 +88,10 @@ class Peer(asyncio.Protocol):
                 if self.process is None:
                     self._hello(kind, body)
                 else:
-                    handler = self._handlers.get(kind)
+                    handler = _HANDLERS.get(kind)
                     if handler is None:
                         raise ProtocolError(f"frame type {kind} is not a request")
-                    handler(body)
+                    handler(self, body)
         except (ProtocolError, MalformedRunError, LogError, struct.error) as error:
             self._refuse(str(error))
 
@@ -113,10 +106,10 @@ class Peer(asyncio.Protocol):
     def _hello(self, kind: int, body: bytes) -> None:
         if kind != FrameType.HELLO:
             raise ProtocolError("the first frame is not a hello")
-        version, process, proof = control_fields(body, 3)[:3]
+        version, process, proof = typed_fields(body, int, str, (bytes, type(None)))
         if version != PROTOCOL_VERSION:
             raise ProtocolError(f"protocol version {version} is not {PROTOCOL_VERSION}")
-        if not isinstance(process, str) or not self._sequencer.access.knows(process):
+        if not self._sequencer.access.knows(process):
             raise ProtocolError(f"process {process!r} is not of this venue")
         if not self._proven(process, proof):
             raise ProtocolError(f"process {process!r} did not prove who it is")
@@ -142,18 +135,16 @@ class Peer(asyncio.Protocol):
             return False
         return compare_digest(proof, proof_of_secret(secret, self._nonce, process))
 
-    def _appender(self, name: Any) -> Appender:
-        appender = self._sequencer.appenders.get(name) if isinstance(name, str) else None
+    def _appender(self, name: str) -> Appender:
+        appender = self._sequencer.appenders.get(name)
         if appender is None:
             raise ProtocolError(f"partition {name!r} is not homed here")
         return appender
 
     def _open(self, body: bytes) -> None:
-        request, name, stream_name, tag = control_fields(body, 4)[:4]
+        request, name, stream_name, tag = typed_fields(body, int, str, str, (str, type(None)))
         appender = self._appender(name)
         assert self.process is not None
-        if not isinstance(stream_name, str) or not isinstance(tag, str | None):
-            raise ProtocolError("an open names no stream or no tag")
         if not self._sequencer.access.may_write(self.process, appender.name, stream_name):
             self._fail(request, "no_access", f"{self.process} may not write {appender.name} {stream_name}")
             return
@@ -216,7 +207,12 @@ class Peer(asyncio.Protocol):
         self._send(control_frame(FrameType.GAP, appender.number, stream.number, first, stream.end))
 
     def _subscribe(self, body: bytes) -> None:
-        request, name, first, level, streams, epoch = control_fields(body, 6)[:6]
+        absent = type(None)
+        request, name, first, level, streams, epoch = typed_fields(
+            body, int, str, (int, absent), int, (tuple, absent), int
+        )
+        if streams is not None and not all(type(stream) is str for stream in streams):
+            raise ProtocolError("a subscription names a stream that is no text")
         appender = self._appender(name)
         assert self.process is not None
         if level not in (SEQUENCED, COMMITTED_1):
@@ -243,7 +239,7 @@ class Peer(asyncio.Protocol):
 
     def _read(self, body: bytes) -> None:
         """Answers one READ: records of one stream at the live edge, in blocks narrowed to it, a few at a time."""
-        request, name, stream_name, first = control_fields(body, 4)[:4]
+        request, name, stream_name, first = typed_fields(body, int, str, str, int)
         appender = self._appender(name)
         assert self.process is not None
         if not self._sequencer.access.may_read(self.process, appender.name, [stream_name]):
@@ -276,23 +272,19 @@ class Peer(asyncio.Protocol):
                 break
         return found, end
 
-    def _blocks_for(self, appender: Appender, stream: Stream, first: StreamPosition) -> Any:
-        recent = appender.recent.holding(appender.recent.first)
-        for block in recent:
-            starts = [run.first for run in parse_runs(block, HEADER_SIZE) if run.stream == stream.number]
-            if starts:
-                if starts[0] <= first:
-                    yield from recent
-                    return
-                break
+    def _blocks_for(self, appender: Appender, stream: Stream, first: StreamPosition) -> Iterator[bytes]:
+        recent = appender.recent.of_stream(stream.number, first)
+        if recent is not None:
+            yield from recent
+            return
         for header, block in self._sequencer.log.reader.stream_blocks(appender.number, stream.number, first):
             if header.first >= appender.recent.first:
                 break
             yield block
-        yield from recent
+        yield from appender.recent.all_of_stream(stream.number)
 
     def _state(self, body: bytes) -> None:
-        request, name = control_fields(body, 2)[:2]
+        request, name = typed_fields(body, int, str)
         appender = self._appender(name)
         self._sequencer.flush()
         epochs = self._sequencer.log.reader.partitions[appender.name].epochs
@@ -376,3 +368,13 @@ class Peer(asyncio.Protocol):
         """The sequencer stops: what is in the socket's buffer still goes out."""
         if self._transport is not None:
             self._transport.close()
+
+
+# Functions, not bound methods in each peer: those would keep every peer that ever was in a cycle nobody collects.
+_HANDLERS: dict[int, Callable[[Peer, bytes], None]] = {
+    FrameType.PUBLISH: Peer._publish,
+    FrameType.OPEN: Peer._open,
+    FrameType.SUBSCRIBE: Peer._subscribe,
+    FrameType.READ: Peer._read,
+    FrameType.STATE: Peer._state,
+}

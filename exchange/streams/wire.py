@@ -83,6 +83,20 @@ def control_fields(body: bytes, least: int) -> tuple[Any, ...]:
     return fields
 
 
+def typed_fields(body: bytes, *types: type | tuple[type, ...]) -> tuple[Any, ...]:
+    """The first fields of a control frame, one for each of `types`. ProtocolError when one is of another type.
+
+    Ints count something here and must not be negative.
+    """
+    fields = control_fields(body, len(types))[: len(types)]
+    for place, (value, allowed) in enumerate(zip(fields, types, strict=True)):
+        if type(value) not in (allowed if isinstance(allowed, tuple) else (allowed,)):
+            raise ProtocolError(f"field {place} of a control frame is a {type(value).__name__}")
+        if type(value) is int and value < 0:
+            raise ProtocolError(f"field {place} of a control frame is negative")
+    return fields
+
+
 class FrameSplitter:
     """Cuts a byte stream into frames, whatever pieces it arrives in."""
 

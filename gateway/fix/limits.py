@@ -46,8 +46,11 @@ class Limits:
     identifier_bytes: int = 64
     """Longest ClOrdID(11), OrigClOrdID(41), OrderID(37), Account(1) or Symbol(55). A longer one: Reject 373=5."""
 
+    connections: int = 1_000
+    """Open connections of a gateway's port. One more: closed at once, and logged."""
+
     credential_checks: int = 2
-    """Passwords checked at the same time. Further logons wait, within their logon_timeout_s."""
+    """Passwords checked at the same time, one for each session. Further logons wait, within their logon_timeout_s."""
 
     outbound_bytes: int = 4_194_304
     """Bytes written and not taken by the peer. More: nothing further is sent to it until it reads."""

@@ -18,9 +18,17 @@ class OutboundReference(NamedTuple):
 
 
 class OutboundReferences:
-    """The newest `kept` outbound numbers in 20 bytes each. Numbers are added in order, from `first` on."""
+    """The newest `kept` outbound numbers in 28 bytes each. Numbers are added in order, from `first` on."""
 
-    __slots__ = ("_first", "_kept", "_positions", "_sending_times", "_streams")
+    __slots__ = (
+        "_first",
+        "_kept",
+        "_last_application",
+        "_last_applications",
+        "_positions",
+        "_sending_times",
+        "_streams",
+    )
 
     def __init__(self, kept: int) -> None:
         self._kept = kept
@@ -32,12 +40,17 @@ class OutboundReferences:
         self._streams = array("i")
         self._positions = array("q")
         self._sending_times = array("q")
+        self._last_application = 0
+        self._last_applications = array("q")
 
     def add(self, stream: int, position: int, sending_time: int) -> None:
         """The next number carried this; ADMINISTRATIVE for a session message."""
         self._streams.append(stream)
         self._positions.append(position)
         self._sending_times.append(sending_time)
+        if stream != ADMINISTRATIVE:
+            self._last_application = self._first + len(self._streams) - 1
+        self._last_applications.append(self._last_application)
         if len(self._streams) >= 2 * self._kept:
             self._drop_oldest()
 
@@ -47,6 +60,7 @@ class OutboundReferences:
         del self._streams[:surplus]
         del self._positions[:surplus]
         del self._sending_times[:surplus]
+        del self._last_applications[:surplus]
         self._first += surplus
 
     @property
@@ -64,10 +78,10 @@ class OutboundReferences:
 
         Numbers that are no longer kept count as none.
         """
-        for msg_seq_num in range(end, max(begin, self._first) - 1, -1):
-            if self._streams[msg_seq_num - self._first] != ADMINISTRATIVE:
-                return msg_seq_num
-        return 0
+        if end < self._first:
+            return 0
+        last = self._last_applications[end - self._first]
+        return last if last >= max(begin, self._first) else 0
 
     def applications(self, begin: int) -> Iterator[OutboundReference]:
         """The application messages from number `begin` on that are kept, in order."""

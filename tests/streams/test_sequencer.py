@@ -1,6 +1,7 @@
 """The sequencer over real sockets: twins, levels, epochs, rights, hostile peers, slow readers."""
 
 import asyncio
+import gc
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from exchange.records.positions import Position, StreamPosition
 from exchange.streams.client import StreamClientError
 from exchange.streams.levels import COMMITTED_1, SEQUENCED
 from exchange.streams.limits import StreamLimits
+from exchange.streams.sequencer_peer import Peer
 from exchange.streams.wire import FrameSplitter, FrameType, control_fields, control_frame, publish_frame
 from tests.streams.venue_of_streams import Recorder, address, client, sequencer, until
 
@@ -180,6 +182,23 @@ HELLO = control_frame(FrameType.HELLO, 1, "writer", None)
         (HELLO + publish_frame(1, 7, []), "a publish made under epoch 7 reached epoch 1"),
         (HELLO + control_frame(FrameType.OPEN, 1, "sym-9", "tape", None), "partition 'sym-9' is not homed here"),
         (HELLO + control_frame(FrameType.SUBSCRIBE, 1, "sym-1", 0, 7, None, 0), "level 7 is not kept here"),
+        (
+            HELLO + control_frame(FrameType.SUBSCRIBE, 1, "sym-1", "0", 0, None, 0),
+            "field 2 of a control frame is a str",
+        ),
+        (
+            HELLO + control_frame(FrameType.SUBSCRIBE, 1, "sym-1", -1, 0, None, 0),
+            "field 2 of a control frame is negative",
+        ),
+        (
+            HELLO + control_frame(FrameType.SUBSCRIBE, 1, "sym-1", 0, 0, [["tape"]], 0),
+            "a subscription names a stream that is no text",
+        ),
+        (HELLO + control_frame(FrameType.READ, 1, "sym-1", "tape", 1.5), "field 3 of a control frame is a float"),
+        (
+            HELLO + control_frame(FrameType.OPEN, None, "sym-1", "tape", None),
+            "field 0 of a control frame is a NoneType",
+        ),
     ],
 )
 async def test_a_peer_that_breaks_the_protocol_is_refused_with_a_reason_and_nobody_else_notices(
@@ -226,3 +245,35 @@ def damage(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x40
     path.write_bytes(data)
+
+
+async def test_a_read_near_the_edge_looks_at_the_blocks_of_its_stream_only(tmp_path: Path) -> None:
+    async with sequencer(tmp_path) as running, client(tmp_path, "writer") as writer:
+        tape = writer.writer("sym-1", "tape", None)
+        other = writer.writer("sym-1", "orders/A/1", None)
+        for place in range(50):
+            writer.stage(tape if place % 10 == 0 else other, [b"%d" % place])
+            await asyncio.sleep(0.001)
+        await until(lambda: tape.settled == 5)
+        number = running.appenders["sym-1"].stream("tape")
+        assert number is not None
+        found = running.appenders["sym-1"].recent.of_stream(number.number, StreamPosition(3))
+        assert found is not None
+        assert len(list(found)) == 2
+        assert await writer.read_stream("sym-1", "tape", StreamPosition(3)) == ([(3, [b"30"]), (4, [b"40"])], True)
+
+
+async def test_a_peer_that_is_gone_is_forgotten_without_a_collector(tmp_path: Path) -> None:
+    async with sequencer(tmp_path) as running:
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(5):
+                async with client(tmp_path, "writer") as writer:
+                    writer.subscribe(Recorder(SEQUENCED, Position(0)))
+                    await until(lambda: writer.connected)
+                await until(lambda: not running.peers)
+            await asyncio.sleep(0)
+            assert [item for item in gc.get_objects() if type(item) is Peer] == []
+        finally:
+            gc.enable()
