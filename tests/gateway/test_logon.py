@@ -174,3 +174,17 @@ async def test_whoever_stops_the_gateway_has_logout_said_to_all_and_nobody_comes
         assert not running.gateway.acceptor.connections
         # What was sent until the Logout was answered has been taken.
         await until(lambda: running.sequencer.appenders["sym-1"].stream("orders/BOLT/BOLT-1").end == 1)
+
+
+@on_uvloop
+async def test_one_connection_more_than_the_limit_is_closed_at_once_and_the_others_stay() -> None:
+    async with venue(connections=2) as running:
+        first = await running.logged_on()
+        second = await running.connect("BOLT-1", number=1)
+        third = await running.connect("ACME-2", number=1)
+        assert await third.until_closed() == []
+        assert reasons(running) == [(None, "more connections than the limit `connections`")]
+        await second.log_on("98=0|108=30|141=Y|554=demo|")
+        assert len(await second.frames(1)) == 1
+        await first.order("A1", "buy 10 ALFA 9.90")
+        assert len(await first.frames(1)) == 1

@@ -42,3 +42,14 @@ def test_the_newest_are_kept_and_memory_is_bounded(kept: int, kinds: list[bool])
     applications = [n for n in range(references.oldest, references.last + 1) if kinds[n - 1]]
     assert [item.msg_seq_num for item in references.applications(1)] == applications
     assert references.last_application(references.oldest, references.last) == (applications[-1] if applications else 0)
+
+
+def test_the_last_application_of_any_range_is_known_without_looking_at_the_range() -> None:
+    references = OutboundReferences(100)
+    applications = {3, 4, 9}
+    for number in range(1, 13):
+        references.add(7 if number in applications else ADMINISTRATIVE, number, number)
+    for begin in range(1, 13):
+        for end in range(begin, 13):
+            expected = max((number for number in applications if begin <= number <= end), default=0)
+            assert references.last_application(begin, end) == expected
