@@ -59,6 +59,10 @@ def _show_written(data_dir: Path, wanted: Wanted, stop: End | None, show: Show) 
     log = read_log(data_dir)
     if wanted.partition not in log.partitions:
         return  # the config has it, and nothing has been sequenced in it yet
+    table = log.partitions[wanted.partition]
+    if wanted.stream is not None and table.stream(wanted.stream) is None:
+        names = ", ".join(sorted(stream.name for stream in table.streams.values()))
+        raise WrongUseError(f"--stream: {wanted.stream} is no stream of {wanted.partition}; allowed: {names}")
     ends = [end for end in (stop, wanted.end) if end is not None]
     end = End(min(ends)) if ends else None
     for record in log.records(wanted.partition, Position(wanted.first), end):

@@ -120,6 +120,12 @@ def test_tail_shows_records_and_ends_where_it_is_told(venue: RunningVenue) -> No
     assert live.stdout.splitlines() == lines
 
 
+def test_tail_of_a_stream_that_is_not_there_says_which_are(venue: RunningVenue) -> None:
+    wrong = ordinal("tail", CONFIG, "sym-1", "--data", str(venue.data), "--stream", "nope")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("--stream: nope is no stream of sym-1; allowed: clock, ")
+
+
 def test_tail_follows_what_is_sequenced_from_now_on(venue: RunningVenue) -> None:
     data = str(venue.data)
     end = 20
