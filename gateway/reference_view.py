@@ -9,7 +9,7 @@ from exchange.records.codec import decode_fields
 from exchange.records.kinds import Kind
 from exchange.records.positions import End, Position, StreamEnd
 from exchange.records.reference_data import Units
-from exchange.streams.block_reader import BlockReader, ReadRun
+from exchange.streams.block_reader import BlockReader, ReadGapError, ReadRun
 from exchange.streams.client import StreamClient
 from exchange.streams.levels import COMMITTED_1
 
@@ -41,6 +41,8 @@ class ReferenceReader:
         """Records of `refdata`, in order; records of the binding stream come along and are none of ours."""
         if run.stream != reference_data.STREAM:
             return
+        if run.first != self.end:
+            raise ReadGapError(f"{self._partition} {run.stream}: {run.first} follows {self.end}")
         for payload in run.payloads:
             fields = decode_fields(payload)
             if fields[0] == Kind.INSTRUMENT_ADDED:

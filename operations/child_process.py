@@ -42,7 +42,10 @@ class ChildProcess:
     async def exited(self) -> int:
         """Wait for its end; the exit code, or minus the number of the signal that ended it."""
         loop, over = asyncio.get_running_loop(), asyncio.Event()
-        watched = os.pidfd_open(self.pid)
+        try:
+            watched = os.pidfd_open(self.pid)
+        except ProcessLookupError:  # it has ended, and asking it to end has taken note of that already
+            return self._process.wait()
         loop.add_reader(watched, over.set)
         try:
             await over.wait()

@@ -34,6 +34,7 @@ from exchange.streams.wire import (
 _FIRST_RETRY_S = 0.02
 _LAST_RETRY_S = 0.5
 _REOPEN_S = 0.1
+_LAST_WORDS_S = 2.0
 log = logger()
 
 
@@ -123,6 +124,10 @@ class StreamClient(asyncio.Protocol):
         if self._transport is not None:
             self._flush()
             self._transport.close()
+            if self._lost is not None:
+                await asyncio.wait((self._lost,), timeout=_LAST_WORDS_S)
+            if self._transport is not None:
+                self._transport.abort()
 
     def writer(self, partition: str, stream: str, tag: str | None, from_end: bool = False) -> StreamWriter:
         """The writer of a stream, opened now or with the next connection, and again with every later one."""

@@ -152,6 +152,8 @@ class LogReader:
         The sealed one's index stays at hand: its file is not written before the committer's turn.
         """
         self._indexes[len(self.segments) - 1] = self.active_index
+        if len(self._indexes) > _INDEXES_CACHED:
+            self._indexes.popitem(last=False)
         self.segments.append(following)
         self.active_index = SegmentIndex()
         return self.active_index

@@ -138,6 +138,11 @@ class Sequencer:
         for peer in self.peers:
             peer.hold(self._full)
 
+    @property
+    def holding(self) -> bool:
+        """Whether publishers are not read at present."""
+        return self._full or self.failed is not None
+
     def progress_soon(self) -> None:
         """Ends and levels are told at most every `level_interval_ms`."""
         if not self._progress_due:

@@ -161,6 +161,8 @@ class Peer(asyncio.Protocol):
             return
         stream.writers[tag] = self
         self._written[appender.number, stream.number] = tag
+        if self._sequencer.holding:
+            self.hold(True)
         self._send(control_frame(FrameType.OPENED, request, stream.number, appender.epoch, stream.end, stream.settled))
 
     def _publish(self, body: bytes) -> None:

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from exchange.records.positions import Nanoseconds, StreamEnd, StreamPosition
 from exchange.streams.block import Run, make_run, tail_of_run
 
+_RUN_RECORDS = 4096
+"""A run is cut here, so that no input, however much it causes, makes a run that no frame can carry."""
+
 
 class LostRecordsError(AssertionError):
     """A stream ends below what this writer was told is settled: the log lost what it had promised."""
@@ -23,6 +26,7 @@ class StreamWriter:
     """
 
     __slots__ = (
+        "_alike",
         "_from_end",
         "_retained",
         "_unsent",
@@ -37,6 +41,7 @@ class StreamWriter:
     )
 
     def __init__(self, partition: str, name: str, tag: str | None, from_end: bool = False) -> None:
+        self._alike = False
         self._from_end = from_end
         self.partition = partition
         self.name = name
@@ -60,6 +65,7 @@ class StreamWriter:
         For a writer whose records are all alike: a clock.
         """
         self.restart()
+        self._alike = True
         self.next = position
 
     def restart(self) -> None:
@@ -76,10 +82,12 @@ class StreamWriter:
         self.next = StreamPosition(first + len(payloads))
         if self.next <= self.settled:
             return
-        run = make_run(self.number or 0, first, event_time, payloads)
-        self._retained.append(run)
-        self._unsent.append(run)
-        self.retained_bytes += len(run.data)
+        for start in range(0, len(payloads), _RUN_RECORDS):
+            piece = payloads[start : start + _RUN_RECORDS]
+            run = make_run(self.number or 0, StreamPosition(first + start), event_time, piece)
+            self._retained.append(run)
+            self._unsent.append(run)
+            self.retained_bytes += len(run.data)
 
     def take_unsent(self) -> list[Run]:
         """The runs to send now; empty while the stream is not open."""
@@ -96,6 +104,9 @@ class StreamWriter:
         if end < self.settled:
             raise LostRecordsError(f"{self.partition} {self.name} ends at {end}, below the settled end {self.settled}")
         self.number = number
+        if self._alike and self._retained and self._retained[0].first > end:
+            self._retained.clear()  # the next record at the end is as good as the ones before it that were lost
+            self.retained_bytes = 0
         if self._from_end:
             self._from_end = False
             self.next = StreamPosition(end)

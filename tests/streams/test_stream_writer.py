@@ -87,3 +87,25 @@ def test_a_clock_goes_on_from_any_end_without_keeping_ticks() -> None:
     writer.continue_from(StreamPosition(4))
     writer.stage([b""], NOW)
     assert sent(writer.take_unsent()) == [(4, [b""])]
+
+
+def test_a_clock_whose_tick_was_lost_goes_on_at_the_surviving_end() -> None:
+    writer = opened_writer(end=3, settled=3)
+    for position in (3, 4):
+        writer.continue_from(StreamPosition(position))
+        writer.stage([b""], NOW)
+    writer.closed()
+    writer.opened(4, StreamEnd(3), StreamEnd(3))
+    assert sent(writer.take_unsent()) == []
+    writer.continue_from(StreamPosition(3))
+    writer.stage([b""], NOW)
+    assert sent(writer.take_unsent()) == [(3, [b""])]
+
+
+def test_what_one_input_causes_is_cut_into_runs_that_a_frame_can_carry() -> None:
+    writer = opened_writer()
+    payloads = [b"%d" % place for place in range(10_000)]
+    writer.stage(payloads, NOW)
+    runs = writer.take_unsent()
+    assert [(run.first, run.record_count) for run in runs] == [(0, 4096), (4096, 4096), (8192, 1808)]
+    assert [payload for run in runs for payload in run.payloads()] == payloads
