@@ -66,6 +66,18 @@ class _Listing(NamedTuple):
     lots: dict[bytes, int]
 
 
+class _NumberRefusals(NamedTuple):
+    """What is said of a price or a quantity that cannot be converted."""
+
+    missing: Refusal
+    malformed: Refusal
+    off_unit: Refusal
+
+
+_PRICE_REFUSALS = _NumberRefusals(Refusal.PRICE_MISSING, Refusal.PRICE_MALFORMED, Refusal.PRICE_OFF_TICK)
+_QUANTITY_REFUSALS = _NumberRefusals(Refusal.QUANTITY_MISSING, Refusal.QUANTITY_MALFORMED, Refusal.QUANTITY_OFF_LOT)
+
+
 class _UnacceptableError(Exception):
     """Leaves this file as a record."""
 
@@ -193,47 +205,32 @@ def _terms(fields: Fields, listing: _Listing) -> tuple[int, int, int, int | None
     if time_in_force is None:
         raise _UnacceptableError(Refusal.UNSUPPORTED_TIME_IN_FORCE, fields[b"59"])
     # A market order's Price is not looked at: it has none.
+    mantissa, decimals, lot_mantissa, lot_decimals = listing.units
     price = None
     if order_type == _LIMIT:
-        text = fields.get(b"44")
-        price = listing.ticks.get(text) if text is not None else None
-        if price is None:
-            price = _price(text, listing)
-    text = fields.get(b"38")
-    lots = listing.lots.get(text) if text is not None else None
-    if lots is None:
-        lots = _quantity(text, listing)
-    return order_type, time_in_force, lots, price
+        price = _units_of(fields.get(b"44"), mantissa, decimals, listing.ticks, _PRICE_REFUSALS)
+    quantity = _units_of(fields.get(b"38"), lot_mantissa, lot_decimals, listing.lots, _QUANTITY_REFUSALS)
+    return order_type, time_in_force, quantity, price
 
 
-def _price(text: bytes | None, listing: _Listing) -> int:
-    units = listing.units
+def _units_of(
+    text: bytes | None, mantissa: int, decimals: int, known: dict[bytes, int], refusals: _NumberRefusals
+) -> int:
+    """A positive decimal text as a number of units; `known` holds what texts read before meant."""
     if text is None:
-        raise _UnacceptableError(Refusal.PRICE_MISSING, b"")
+        raise _UnacceptableError(refusals.missing, b"")
+    number = known.get(text)
+    if number is not None:
+        return number
     try:
-        ticks = parse_units(text, units[0], units[1])
+        number = parse_units(text, mantissa, decimals)
     except NotANumberError:
-        raise _UnacceptableError(Refusal.PRICE_MALFORMED, text) from None
+        raise _UnacceptableError(refusals.malformed, text) from None
     except OffUnitError:
-        raise _UnacceptableError(Refusal.PRICE_OFF_TICK, text) from None
-    if not ticks:
-        raise _UnacceptableError(Refusal.PRICE_MALFORMED, text)
-    return _keep(listing.ticks, text, ticks)
-
-
-def _quantity(text: bytes | None, listing: _Listing) -> int:
-    units = listing.units
-    if text is None:
-        raise _UnacceptableError(Refusal.QUANTITY_MISSING, b"")
-    try:
-        lots = parse_units(text, units[2], units[3])
-    except NotANumberError:
-        raise _UnacceptableError(Refusal.QUANTITY_MALFORMED, text) from None
-    except OffUnitError:
-        raise _UnacceptableError(Refusal.QUANTITY_OFF_LOT, text) from None
-    if not lots:
-        raise _UnacceptableError(Refusal.QUANTITY_MALFORMED, text)
-    return _keep(listing.lots, text, lots)
+        raise _UnacceptableError(refusals.off_unit, text) from None
+    if not number:
+        raise _UnacceptableError(refusals.malformed, text)
+    return _keep(known, text, number)
 
 
 def _keep(numbers: dict[bytes, int], text: bytes, number: int) -> int:
