@@ -66,6 +66,17 @@ class SealedBlock(NamedTuple):
     runs: list[Run]
 
 
+class NearBlock(NamedTuple):
+    """A block as readers get it: its bytes, its end, and the streams it has records of; None: not looked into."""
+
+    data: bytes
+    end: End
+    streams: frozenset[int] | None
+
+
+_LET_GO = NearBlock(b"", End(0), None)
+
+
 class RecentBlocks:
     """The newest blocks of a partition, so that readers near the edge are served from memory.
 
@@ -77,18 +88,18 @@ class RecentBlocks:
         self._limit = limit
         self._size = 0
         self._firsts: list[int] = []
-        self._blocks: list[bytes] = []
+        self._blocks: list[NearBlock] = []
         self._head = 0
         self._dropped = 0
         self._places: dict[int, tuple[list[int], list[int]]] = {}
         self.first = Position(end)
         """Everything from this position on is here."""
 
-    def add(self, first: Position, block: bytes, runs: Sequence[Run]) -> None:
+    def add(self, header: BlockHeader, block: bytes, runs: Sequence[Run]) -> None:
         """Take the next block; `runs` are its own, in order."""
         serial = self._dropped + len(self._firsts)
-        self._firsts.append(first)
-        self._blocks.append(block)
+        self._firsts.append(header.first)
+        self._blocks.append(NearBlock(block, header.end, frozenset([run.stream for run in runs])))
         self._size += len(block)
         for run in runs:
             places = self._places.get(run.stream)
@@ -105,8 +116,8 @@ class RecentBlocks:
             following = self._firsts[self._head + 1]
             if following > settled:
                 break
-            self._size -= len(self._blocks[self._head])
-            self._blocks[self._head] = b""
+            self._size -= len(self._blocks[self._head].data)
+            self._blocks[self._head] = _LET_GO
             self._head += 1
             self.first = Position(following)
         if self._head > _COMPACT_FROM and self._head * 2 > len(self._firsts):
@@ -122,7 +133,7 @@ class RecentBlocks:
             if not serials:
                 del self._places[stream]
 
-    def holding(self, position: Position) -> list[bytes]:
+    def holding(self, position: Position) -> list[NearBlock]:
         """The blocks from the one that holds `position` on; `position` must not lie below `first`."""
         if self._firsts and self._firsts[-1] <= position:
             return self._blocks[-1:]
@@ -134,13 +145,13 @@ class RecentBlocks:
         place = bisect_right(stream_firsts, position) - 1
         if place < 0 or serials[place] < self._dropped + self._head:
             return None
-        return (self._blocks[serial - self._dropped] for serial in serials[place:])
+        return (self._blocks[serial - self._dropped].data for serial in serials[place:])
 
     def all_of_stream(self, stream: int) -> list[bytes]:
         """Every block here that has records of a stream."""
         _, serials = self._places.get(stream, ((), ()))
         start = self._dropped + self._head
-        return [self._blocks[serial - self._dropped] for serial in serials if serial >= start]
+        return [self._blocks[serial - self._dropped].data for serial in serials if serial >= start]
 
 
 class Appender:
@@ -223,8 +234,9 @@ class Appender:
         self._runs = []
         self.open_size = 0
         self._open_first = Position(self.end)
-        self.recent.add(first, block, runs)
-        return SealedBlock(block, parse_header(block), runs)
+        header = parse_header(block)
+        self.recent.add(header, block, runs)
+        return SealedBlock(block, header, runs)
 
     def settle(self, sealed: SealedBlock) -> None:
         """A block is on disk: so far is settled, stream by stream."""

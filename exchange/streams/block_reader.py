@@ -39,21 +39,39 @@ class BlockReader:
         self._whole = whole
         self._wants = wants
         self._names: dict[int, str] = {}
+        self.unread: dict[int, None] = {}
+        """The numbers of the streams that are bound in this epoch and not of interest."""
         self._name(BINDING_NUMBER, BINDING_STREAM)
 
     def subscribed(self, epoch: Epoch, start: Position, streams: list[tuple[int, str, StreamEnd]]) -> None:
         """The sequencer's answer: from `start` on, in `epoch`, with the streams bound so far."""
         self.epoch = epoch
         self.next = start
+        self.unread = {}
         for number, name, _ in streams:
             self._name(number, name)
 
     def _name(self, number: int, name: str) -> None:
-        self._names[number] = name if self._wants is None or self._wants(name) else ""
+        wanted = self._wants is None or self._wants(name)
+        self._names[number] = name if wanted else ""
+        if not wanted and number != BINDING_NUMBER:
+            self.unread[number] = None
 
-    def read(self, block: bytes) -> Iterator[ReadRun]:
-        """The runs of the next block. Raises ReadGapError when it is not the next."""
+    def passed_over(self, since: Position, end: Position) -> None:
+        """From `since` to `end` nothing is of interest. Raises ReadGapError when `since` is not next."""
+        assert self.next is not None
+        if since > self.next:
+            raise ReadGapError(f"{self.partition}: passed over from {since} follows {self.next}")
+        self.next = max(self.next, end)
+
+    def read(self, block: bytes, since: Position | None = None) -> Iterator[ReadRun]:
+        """The runs of the next block; nothing from `since` up to it is of interest.
+
+        Raises ReadGapError when it is not the next.
+        """
         header = parse_header(block)
+        if since is not None:
+            self.passed_over(since, header.first)
         assert self.next is not None
         if header.first > self.next and self._whole:
             raise ReadGapError(f"{self.partition}: block at {header.first} follows {self.next}")

@@ -82,6 +82,7 @@ class StreamClient(asyncio.Protocol):
         self._open_writers: dict[tuple[int, int], StreamWriter] = {}
         self._readers: dict[int, Reader] = {}
         self._subscribing: set[int] = set()
+        self._passing_over: dict[int, int] = {}
         self._waiting: dict[int, Callable[[FrameType, Any], None]] = {}
         self._opening: dict[tuple[str, str], asyncio.Future[None]] = {}
         self._requests = 0
@@ -324,19 +325,31 @@ class StreamClient(asyncio.Protocol):
         reader.block_reader.subscribed(epoch, start, streams)
         reader.subscribed({name: end for _, name, end in streams})
         self._subscribing.discard(number)
+        self._pass_over(number, reader.block_reader)
         self._open_when_subscribed()
 
     def _block(self, body: bytes) -> None:
-        (number,) = BLOCK_BODY.unpack_from(body)
+        number, since = BLOCK_BODY.unpack_from(body)
         reader = self._readers[number]
-        for run in reader.block_reader.read(body[BLOCK_BODY.size :]):
+        place = reader.block_reader
+        for run in place.read(body[BLOCK_BODY.size :], since):
             reader.received(run)
-        reader.level_passed(reader.block_reader.end)
+        reader.level_passed(place.end)
+        if len(place.unread) > self._passing_over[number]:
+            self._pass_over(number, place)
+
+    def _pass_over(self, number: int, place: BlockReader) -> None:
+        """Say which streams are not read, so that this process need not wake up for blocks of nothing else."""
+        self._passing_over[number] = len(place.unread)
+        if place.unread and self._transport is not None:
+            self._transport.write(control_frame(FrameType.PASS_OVER, number, list(place.unread)))
 
     def _levels(self, body: bytes) -> None:
         (rows,) = control_fields(body, 1)[:1]
-        for number, end in rows:
-            self._readers[number].level_passed(end)
+        for number, end, since, place in rows:
+            reader = self._readers[number]
+            reader.block_reader.passed_over(since, place)
+            reader.level_passed(end)
 
     def _records(self, body: bytes) -> None:
         request, last = RECORDS_BODY.unpack_from(body)

@@ -1,7 +1,8 @@
-"""The committer: one thread that writes what it is given to the log and syncs it, group after group.
+"""The committer: writes what it is given to the log and syncs it, group after group.
 
-While a sync runs, blocks gather; the next sync takes all of them (group commit). The thread decides nothing: which
-file, which bytes and which index are decided on the loop, in order.
+It has a thread: while a sync runs there, blocks gather, and the next sync takes all of them (group commit). A small
+group on a quick disk is committed on the loop itself, since handing it over would take longer than the disk does.
+The committer decides nothing: which file, which bytes and which index are decided on the loop, in order.
 """
 
 import os
@@ -56,6 +57,13 @@ class Committer:
     def submit(self, jobs: list[Job]) -> None:
         """Queue jobs; they are done in order and synced together with whatever else waits."""
         self._jobs.put(jobs)
+
+    def commit_here(self, blocks: Sequence[Write]) -> Committed | OSError:
+        """Write and sync on the caller's thread: only while nothing submitted is unreported, never after an error."""
+        try:
+            return self._commit(blocks)
+        except OSError as error:
+            return error
 
     def stop(self) -> None:
         """Finish what is queued, sync and close."""

@@ -25,7 +25,9 @@ class StreamLimits:
     """Blocks of a partition kept in memory for readers near the edge; further back they are read from the log."""
     reader_buffer_bytes: int = 1024 * 1024
     """Bytes waiting in one reader's socket. At the limit nothing more is queued: it catches up from the log."""
-    level_interval_ms: int = 5
+    prompt_sync_bytes: int = 64 * 1024
+    """Groups up to this size are synced on the sequencer's loop while the disk is quick, not on a thread. 0: none."""
+    level_interval_ms: int = 20
     """Bare levels and settled ends are told at most this often."""
     log_free_bytes: int = 512 * 1024 * 1024
     """Free disk below which health turns degraded, before a full disk stops the appender."""

@@ -31,12 +31,16 @@ from exchange.streams.segment import (
     segment_path,
 )
 
+_QUICK_SYNC_NS = 1_000_000
+_SLOW_SYNCS = 3
+"""So many syncs in a row that took longer say that the loop must not wait for this disk, until one is quick again."""
+
 
 class Log:
-    """Appends blocks and tells when they are on disk. Lives on the loop; the committer's thread does the writing.
+    """Appends blocks and tells when they are on disk. Lives on the loop; the committer does the writing.
 
-    `committed` is called through `call_soon_threadsafe`, once per group, with the offset up to which all is synced or
-    the error that stopped the log; after an error nothing is written again.
+    `committed` is called on the loop, once per group, with the size of what is synced now or the error that stopped
+    the log; after an error nothing is written again.
     """
 
     def __init__(
@@ -59,6 +63,8 @@ class Log:
         self.end = loaded.end
         self.synced = loaded.end
         self._submitted: list[Job] = []
+        self._handed_over = loaded.end
+        self._slow_syncs = 0
         self._committed = committed
         self._committer = Committer(
             self._active.path, lambda outcome: call_soon_threadsafe(self._on_committed, outcome)
@@ -89,7 +95,7 @@ class Log:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        self.synced = self.reader.end = self.end
+        self.synced = self.reader.end = self._handed_over = self.end
         self._committer.start()
 
     def _table_for(self, name: str) -> PartitionTable:
@@ -132,10 +138,31 @@ class Log:
         if self._submitted:
             self._committer.submit(self._submitted)
             self._submitted = []
+            self._handed_over = self.end
+
+    @property
+    def prompt(self) -> bool:
+        """Whether what was appended is better committed here and now: it is little, and the disk idle and quick."""
+        return (
+            self._handed_over == self.synced
+            and self.end - self.synced <= self._limits.prompt_sync_bytes
+            and self._slow_syncs < _SLOW_SYNCS
+        )
+
+    def commit(self) -> None:
+        """Have what was appended on disk soon: on return, when that is quick."""
+        blocks = [job for job in self._submitted if isinstance(job, Write)]
+        if not blocks or len(blocks) < len(self._submitted) or not self.prompt:
+            self.submit()
+            return
+        self._submitted = []
+        self._handed_over = self.end
+        self._on_committed(self._committer.commit_here(blocks))
 
     def _on_committed(self, outcome: Committed | OSError) -> None:
         if isinstance(outcome, Committed):
             self.synced += outcome.size
+            self._slow_syncs = 0 if outcome.sync_ns < _QUICK_SYNC_NS else self._slow_syncs + 1
             self.reader.end = self.synced
         self._committed(outcome)
 

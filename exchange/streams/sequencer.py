@@ -22,8 +22,10 @@ from exchange.streams.levels import COMMITTED_1, SEQUENCED, level_name
 from exchange.streams.limits import StreamLimits
 from exchange.streams.log import Log
 from exchange.streams.sequencer_peer import Peer
+from exchange.streams.subscription import Subscription
 
 _SYNCS_REMEMBERED = 1024
+_UNAWAITED_COMMIT_S = 0.002
 log = logger()
 
 
@@ -58,8 +60,14 @@ class Sequencer:
         self.failed: str | None = None
         self.stopped: asyncio.Future[int] = self._loop.create_future()
         self._unsettled: deque[tuple[int, Appender, SealedBlock]] = deque()
-        self._backwards = {SEQUENCED: False, COMMITTED_1: False}
+        self._readers: dict[tuple[int, int], list[Subscription]] = {
+            (number, level): [] for number in self.by_number for level in (SEQUENCED, COMMITTED_1)
+        }
+        self._sealed: dict[Appender, None] = {}
         self._flush_due = False
+        self._awaited = False
+        self._commit_due = False
+        self._commit_later = False
         self._progress_due = False
         self._full = False
         self._sync_ns: deque[int] = deque(maxlen=_SYNCS_REMEMBERED)
@@ -91,36 +99,82 @@ class Sequencer:
             return
         for appender in self.appenders.values():
             self._seal(appender)
-        self.log.submit()
-        self._deliver(SEQUENCED)
+        sealed, self._sealed = self._sealed, {}
+        if sealed:
+            self._commit_soon()
+        for appender in sealed:
+            self._deliver(appender, SEQUENCED)
         self._hold_publishers()
 
+    def _commit_soon(self) -> None:
+        """Have it committed at once if it is for the thread, in the next turn if somebody waits for it, else soon.
+
+        In the next turn, since what this one has written goes out before the loop waits for the disk. An order waits
+        for its tape, with which it goes to disk: whom it concerns reads it at the live edge.
+        """
+        if not self.log.prompt:
+            self.log.submit()
+        elif self._awaited and not self._commit_due:
+            self._commit_due = True
+            self._loop.call_soon(self._commit)
+        elif not self._commit_due and not self._commit_later:
+            self._commit_later = True
+            self._loop.call_later(_UNAWAITED_COMMIT_S, self._commit_unawaited)
+
+    def _commit_unawaited(self) -> None:
+        self._commit_later = False
+        self._commit()
+
+    def _commit(self) -> None:
+        self._commit_due = False
+        self._awaited = False
+        if self.failed is None:
+            self.log.commit()
+
     def _seal(self, appender: Appender) -> None:
+        if not appender.open_size:
+            return
         sealed = appender.seal(self.now(), self.log.synced)
         if sealed is not None:
             self.log.append(sealed.block, sealed.header, sealed.runs)
             self._unsettled.append((self.log.end, appender, sealed))
+            self._sealed[appender] = None
+            self._awaited = self._awaited or self._is_awaited(appender, frozenset([run.stream for run in sealed.runs]))
 
-    def _deliver(self, level: int) -> None:
+    def _is_awaited(self, appender: Appender, streams: frozenset[int]) -> bool:
+        return any(reader.concerned_by(streams) for reader in self._readers[appender.number, COMMITTED_1])
+
+    def subscribed(self, subscription: Subscription) -> None:
+        """A reader is to be sent what passes its level from now on."""
+        self._readers[subscription.appender.number, subscription.level].append(subscription)
+
+    def unsubscribed(self, subscription: Subscription) -> None:
+        """That reader is gone."""
+        self._readers[subscription.appender.number, subscription.level].remove(subscription)
+
+    def _deliver(self, appender: Appender, level: int) -> None:
+        readers = self._readers[appender.number, level]
         # Whoever is served first answers first, so the order turns round each time and the twins of a pair take turns.
-        self._backwards[level] = not self._backwards[level]
-        for peer in reversed(list(self.peers)) if self._backwards[level] else list(self.peers):
-            peer.deliver(level)
+        readers.reverse()
+        for subscription in tuple(readers):
+            subscription.peer.deliver(subscription)
 
     def _on_committed(self, outcome: Committed | OSError) -> None:
         if isinstance(outcome, OSError):
             self._fail(outcome)
             return
         self._sync_ns.append(outcome.sync_ns)
+        settled: dict[Appender, None] = {}
         while self._unsettled and self._unsettled[0][0] <= self.log.synced:
             _, appender, sealed = self._unsettled.popleft()
             appender.settle(sealed)
+            settled[appender] = None
             for run in sealed.runs:
                 for writer in appender.streams[run.stream].writers.values():
                     assert isinstance(writer, Peer)
                     writer.progressed(appender, run.stream)
-        self._deliver(COMMITTED_1)
-        for appender in self.appenders.values():
+        for appender in settled:
+            self._deliver(appender, COMMITTED_1)
             appender.release()
         self.progress_soon()
         self._hold_publishers()

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _HELLO_SECONDS = 5.0
 _READ_BYTES = 256 * 1024
+_TURN_BYTES = 512 * 1024
+"""What one request or subscription may look at in a turn of the loop: others wait two or three milliseconds."""
 _CREDENTIALS = struct.Struct("3i")
 log = logger()
 
@@ -50,9 +52,8 @@ class Peer(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._paused = False
         self._written: dict[tuple[int, int], str | None] = {}
-        self._subscriptions: list[Subscription] = []
+        self._subscriptions: dict[int, Subscription] = {}
         self._progressed: dict[tuple[int, int], None] = {}
-        self._pieces: list[bytes] = []
         self._hello_due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -72,15 +73,20 @@ class Peer(asyncio.Protocol):
             writers = self._sequencer.by_number[partition].streams[number].writers
             if writers.get(tag) is self:
                 del writers[tag]
-        self._subscriptions = []
+        self._unsubscribe()
+
+    def _unsubscribe(self) -> None:
+        for subscription in self._subscriptions.values():
+            self._sequencer.unsubscribed(subscription)
+        self._subscriptions = {}
 
     def pause_writing(self) -> None:
         self._paused = True
 
     def resume_writing(self) -> None:
         self._paused = False
-        self.deliver(SEQUENCED)
-        self.deliver(COMMITTED_1)
+        for subscription in tuple(self._subscriptions.values()):
+            self.deliver(subscription)
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -99,7 +105,7 @@ class Peer(asyncio.Protocol):
         if self._transport is None or self._transport.is_closing():
             return
         self._sequencer.peer_refused(reason, self.process)
-        self._subscriptions = []
+        self._unsubscribe()
         self._transport.write(control_frame(FrameType.REFUSED, reason))
         self._transport.close()
 
@@ -217,6 +223,8 @@ class Peer(asyncio.Protocol):
             raise ProtocolError("a subscription names a stream that is no text")
         appender = self._appender(name)
         assert self.process is not None
+        if request in self._subscriptions:
+            raise ProtocolError(f"subscription {request} is there already")
         if level not in (SEQUENCED, COMMITTED_1):
             raise ProtocolError(f"level {level} is not kept here")
         if not self._sequencer.access.may_read(self.process, appender.name, streams):
@@ -236,8 +244,22 @@ class Peer(asyncio.Protocol):
         named = [[stream.number, stream.name, stream.end] for stream in appender.streams]
         self._send(control_frame(FrameType.SUBSCRIBED, request, appender.number, appender.epoch, None, start, named))
         wanted = None if streams is None else frozenset(streams)
-        self._subscriptions.append(Subscription(request, appender, level, Position(start), wanted))
-        self.deliver(level)
+        place = Position(start)
+        subscription = Subscription(self, request, appender, level, place, wanted, place)
+        self._subscriptions[request] = subscription
+        self._sequencer.subscribed(subscription)
+        self.deliver(subscription)
+
+    def _pass_over(self, body: bytes) -> None:
+        """The reader says which streams it does not read: their numbers, as it has been told them."""
+        number, streams = typed_fields(body, int, tuple)
+        subscription = self._subscriptions.get(number)
+        if subscription is None:
+            raise ProtocolError(f"there is no subscription {number}")
+        bound = len(subscription.appender.streams)
+        if not all(type(stream) is int and 0 <= stream < bound for stream in streams):
+            raise ProtocolError(f"a stream to pass over is none of {subscription.appender.name}")
+        subscription.pass_over(frozenset(streams))
 
     def _read(self, body: bytes) -> None:
         """Answers one READ: records of one stream at the live edge, in blocks narrowed to it, a few at a time."""
@@ -259,8 +281,12 @@ class Peer(asyncio.Protocol):
         """Narrowed blocks from the one that holds `first`, and the stream end they reach."""
         wanted = frozenset((stream.number,))
         found: list[bytes] = []
-        size, end = 0, int(first)
+        size, looked_at, end = 0, 0, int(first)
         for block in self._blocks_for(appender, stream, first):
+            # The index finds the first block nearly; for a stream with few records the others may lie far apart.
+            if found and looked_at >= _TURN_BYTES:
+                break
+            looked_at += len(block)
             narrowed = narrow_block(block, wanted)
             if narrowed is None:
                 continue
@@ -302,32 +328,34 @@ class Peer(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(frame)
 
-    def deliver(self, level: int) -> None:
-        """Send each subscription at this level what it may have, as far as the socket takes it."""
-        if self._paused or self._transport is None:
+    def deliver(self, subscription: Subscription) -> None:
+        """Send a subscription what it may have, as far as the socket takes it, and no more than a turn's share."""
+        if self._paused or self._transport is None or subscription.resting:
             return
         try:
-            self._send_blocks(level, self._transport)
+            self._send_blocks(subscription, self._transport)
         except LogError as error:
             # History that is damaged stops who needs it, with the place; whoever reads at the edge trades on.
             self._refuse(str(error))
 
-    def _send_blocks(self, level: int, transport: asyncio.Transport) -> None:
+    def _send_blocks(self, subscription: Subscription, transport: asyncio.Transport) -> None:
         pieces: list[bytes] = []
-        size, room = 0, self._sequencer.limits.reader_buffer_bytes
-        for subscription in self._subscriptions:
-            if subscription.level != level or subscription.next >= subscription.level_end:
-                continue
-            for header, block in subscription.frames(self._sequencer.log.reader):
-                pieces += (header, block)
-                size += len(block)
-                if size >= room:
-                    transport.write(b"".join(pieces))
-                    pieces, size = [], 0
-                    if self._paused:
-                        return
+        looked_at, share = 0, min(_TURN_BYTES, self._sequencer.limits.reader_buffer_bytes)
+        for size, frame in subscription.frames(self._sequencer.log.reader):
+            looked_at += size
+            if frame is not None:
+                pieces.append(frame)
+            if looked_at >= share:
+                subscription.resting = True
+                asyncio.get_running_loop().call_soon(self._go_on, subscription)
+                break
         if pieces:
             transport.write(b"".join(pieces))
+
+    def _go_on(self, subscription: Subscription) -> None:
+        subscription.resting = False
+        if self._subscriptions.get(subscription.number) is subscription:
+            self.deliver(subscription)
 
     def progressed(self, appender: Appender, stream: int) -> None:
         """A stream this peer writes has a new end or a new settled end: told with the next progress."""
@@ -342,20 +370,28 @@ class Peer(asyncio.Protocol):
             stream = self._sequencer.by_number[partition].streams[number]
             ends.setdefault(partition, []).append((number, stream.end, stream.settled))
         self._progressed = {}
-        for partition, rows in ends.items():
-            self._send(control_frame(FrameType.PROGRESS, partition, self._sequencer.by_number[partition].epoch, rows))
-        self._tell_levels()
-
-    def _tell_levels(self) -> None:
-        levels = []
-        for subscription in self._subscriptions:
-            level_end = subscription.level_end
-            # A reader learns the level from the blocks themselves; the bare level is for one whose socket is full.
-            if level_end > max(subscription.next, subscription.told):
-                subscription.told = level_end
-                levels.append((subscription.number, level_end))
+        epochs = self._sequencer.by_number
+        frames = [
+            control_frame(FrameType.PROGRESS, partition, epochs[partition].epoch, rows)
+            for partition, rows in ends.items()
+        ]
+        levels = self._levels()
         if levels:
-            self._send(control_frame(FrameType.LEVELS, levels))
+            frames.append(control_frame(FrameType.LEVELS, levels))
+        if frames:
+            self._send(b"".join(frames))
+
+    def _levels(self) -> list[tuple[int, int, int, int]]:
+        levels: list[tuple[int, int, int, int]] = []
+        for subscription in self._subscriptions.values():
+            level_end = subscription.level_end
+            # A reader learns the level from the blocks themselves; the bare level is for one whose socket is full,
+            # and for one that has been sent none because nothing concerned it.
+            if level_end > max(subscription.next, subscription.told) or subscription.next > subscription.known:
+                since, subscription.known = subscription.known, subscription.next
+                subscription.told = level_end
+                levels.append((subscription.number, level_end, since, subscription.next))
+        return levels
 
     def hold(self, held: bool) -> None:
         """Stop reading a peer that publishes, or read it again."""
@@ -379,4 +415,5 @@ _HANDLERS: dict[int, Callable[[Peer, bytes], None]] = {
     FrameType.SUBSCRIBE: Peer._subscribe,
     FrameType.READ: Peer._read,
     FrameType.STATE: Peer._state,
+    FrameType.PASS_OVER: Peer._pass_over,
 }

@@ -1,57 +1,96 @@
 """One reader of one partition: where it stands and what it is to be sent next."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from exchange.records.positions import End, Position
-from exchange.streams.appender import Appender
-from exchange.streams.block import BINDING_NUMBER, narrow_block, parse_header
+from exchange.streams.appender import Appender, NearBlock
+from exchange.streams.block import BINDING_NUMBER, HEADER_SIZE, narrow_block, parse_runs
 from exchange.streams.levels import SEQUENCED
 from exchange.streams.log_reader import LogReader
-from exchange.streams.wire import block_frame_header
+from exchange.streams.wire import block_frame
+
+if TYPE_CHECKING:
+    from exchange.streams.sequencer_peer import Peer
 
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """Every block once, when it passes the reader's level: near the edge from memory, further back from the log."""
+    """Every block once, when it passes the reader's level: near the edge from memory, further back from the log.
 
+    A block in which nothing concerns the reader is passed over: it learns so from the frame of the next one, or with
+    the level. `next` is where this subscription stands, `known` is as far as the reader knows.
+    """
+
+    peer: Peer
     number: int
     appender: Appender
     level: int
     next: Position
     streams: frozenset[str] | None
+    known: Position
     told: End = End(0)
+    resting: bool = False
+    """Has looked at enough for this turn of the loop, and goes on in the next."""
+    _unread: frozenset[int] = frozenset()
     _numbers: frozenset[int] = frozenset()
     _numbers_of: int = 0
-    _behind: Iterator[bytes] | None = field(default=None)
+    _behind: Iterator[NearBlock] | None = field(default=None)
 
     @property
     def level_end(self) -> End:
         """How far this reader may read now."""
         return self.appender.sequenced if self.level == SEQUENCED else self.appender.settled
 
-    def frames(self, log: LogReader) -> Iterator[tuple[bytes, bytes]]:
-        """(frame header, block) of what comes next, up to the level. Whoever takes a pair must send it."""
+    def pass_over(self, streams: frozenset[int]) -> None:
+        """The reader does not read these streams: blocks of nothing else need not be sent."""
+        self._unread |= streams - {BINDING_NUMBER}
+
+    def frames(self, log: LogReader) -> Iterator[tuple[int, bytes | None]]:
+        """What comes next, up to the level: how many bytes were looked at, and the frame to be sent if there is one."""
         while self.next < self.level_end:
             for block in self._next_blocks(log):
-                header = parse_header(block)
-                if header.end > self.level_end:
+                if block.end > self.level_end:
                     return
-                self.next = Position(header.end)
-                sent = block if self.streams is None else narrow_block(block, self._wanted(self.streams))
-                if sent is not None:
-                    yield block_frame_header(self.number, len(sent)), sent
+                self.next = Position(block.end)
+                sent = self._concerning(block)
+                if sent is None:
+                    yield len(block.data), None
+                    continue
+                since, self.known = self.known, self.next
+                yield len(block.data), block_frame(self.number, since, sent)
 
-    def _next_blocks(self, log: LogReader) -> list[bytes]:
+    def concerned_by(self, streams: frozenset[int]) -> bool:
+        """Whether a block with records of these streams is for this reader."""
+        if self.streams is None:
+            return not streams <= self._unread
+        return not streams.isdisjoint(self._wanted(self.streams))
+
+    def _concerning(self, block: NearBlock) -> bytes | None:
+        """What of a block concerns the reader. Only blocks in memory are passed over whole: it costs no look inside."""
+        streams = block.streams
+        if streams is None and self.streams is None:
+            return block.data
+        if streams is None:
+            streams = frozenset(run.stream for run in parse_runs(block.data, HEADER_SIZE))
+        if not self.concerned_by(streams):
+            return None
+        whole = self.streams is None or streams <= self._numbers
+        return block.data if whole else narrow_block(block.data, self._numbers)
+
+    def _next_blocks(self, log: LogReader) -> list[NearBlock]:
         recent = self.appender.recent
         if self.next >= recent.first:
             self._behind = None
             return recent.holding(self.next)
-        if self._behind is None:
-            self._behind = (block for _, block in log.blocks(self.appender.number, self.next))
-        block = next(self._behind, None)
+        block = None if self._behind is None else next(self._behind, None)
         if block is None:  # the iterator ran out at what was synced when it began
-            self._behind = (block for _, block in log.blocks(self.appender.number, self.next))
+            self._behind = (
+                NearBlock(data, header.end, None) for header, data in log.blocks(self.appender.number, self.next)
+            )
             block = next(self._behind)
         return [block]
 

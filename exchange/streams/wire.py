@@ -11,14 +11,14 @@ from typing import Any
 
 import msgpack
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 _FRAME = struct.Struct("<IB")
 FRAME_HEADER_SIZE = _FRAME.size
 _PUBLISH = struct.Struct("<IBHI")
-_BLOCK = struct.Struct("<IBI")
+_BLOCK = struct.Struct("<IBIQ")
 _RECORDS = struct.Struct("<IBIB")
 PUBLISH_BODY = struct.Struct("<HI")
-BLOCK_BODY = struct.Struct("<I")
+BLOCK_BODY = struct.Struct("<IQ")
 RECORDS_BODY = struct.Struct("<IB")
 
 
@@ -31,6 +31,7 @@ class FrameType(IntEnum):
     SUBSCRIBE = 4
     READ = 5
     STATE = 6
+    PASS_OVER = 7
 
     GREETING = 64
     WELCOME = 65
@@ -62,9 +63,9 @@ def publish_frame(partition: int, epoch: int, runs: list[bytes]) -> bytes:
     return _PUBLISH.pack(7 + len(body), FrameType.PUBLISH, partition, epoch) + body
 
 
-def block_frame_header(subscription: int, block_size: int) -> bytes:
-    """What goes before a block's bytes on a reader's socket."""
-    return _BLOCK.pack(5 + block_size, FrameType.BLOCK, subscription)
+def block_frame(subscription: int, since: int, block: bytes) -> bytes:
+    """A BLOCK frame. From position `since` up to the block nothing concerns this reader."""
+    return _BLOCK.pack(13 + len(block), FrameType.BLOCK, subscription, since) + block
 
 
 def records_frame(request: int, last: bool, blocks: bytes) -> bytes:

@@ -6,7 +6,7 @@ import pytest
 
 from exchange.records.positions import Count, End, Epoch, Nanoseconds, Position, StreamPosition
 from exchange.streams.block import checked_header, make_run, parse_runs, place_run, seal_block
-from exchange.streams.committer import Committed, Committer, Write
+from exchange.streams.committer import Committed, Committer, Job, Write
 from exchange.streams.limits import StreamLimits
 from exchange.streams.log import Log
 from exchange.streams.log_reader import LogReader, open_log
@@ -186,3 +186,58 @@ def test_a_disk_that_takes_no_more_is_reported_and_nothing_is_tried_again() -> N
     (outcome,) = outcomes
     assert isinstance(outcome, OSError)
     assert outcome.strerror == "No space left on device"
+
+
+class Clock:
+    """Says how long the next sync has taken."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.sync_ns = 1
+
+    def perf_counter_ns(self) -> int:
+        self.now += self.sync_ns
+        return self.now
+
+
+def test_a_small_group_is_committed_at_once_while_the_disk_is_quick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("exchange.streams.committer.time", clock)
+    scribe = Scribe(tmp_path, StreamLimits(prompt_sync_bytes=1000))
+    handed_over: list[list[Job]] = []
+    monkeypatch.setattr(scribe.log._committer, "submit", handed_over.append)
+    scribe.bind(1, "tape")
+    for _ in range(3):
+        clock.sync_ns = 5_000_000
+        scribe.write(1, b"A")
+        scribe.log.commit()
+        assert scribe.log.synced == scribe.log.end
+    assert len(scribe.outcomes) == 3
+    scribe.write(1, b"after three slow syncs")
+    scribe.log.commit()
+    assert (len(scribe.outcomes), len(handed_over)) == (3, 1)
+    outcome = Committed(scribe.log.end - scribe.log.synced, 1)
+    scribe.log._on_committed(outcome)
+    scribe.write(1, b"quick again, but large" * 100)
+    scribe.log.commit()
+    assert len(handed_over) == 2
+    scribe.write(1, b"while the thread works")
+    scribe.log.commit()
+    assert len(handed_over) == 3
+
+
+def test_an_error_of_a_prompt_commit_stops_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    scribe = Scribe(tmp_path)
+    monkeypatch.setattr("exchange.streams.committer.os.fdatasync", full)
+    synced = scribe.log.synced
+    scribe.bind(1, "tape")
+    scribe.log.commit()
+    (outcome,) = scribe.outcomes
+    assert isinstance(outcome, OSError)
+    assert scribe.log.synced == synced
+    assert not scribe.log.prompt

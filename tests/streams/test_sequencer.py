@@ -11,7 +11,14 @@ from exchange.streams.client import StreamClientError
 from exchange.streams.levels import COMMITTED_1, SEQUENCED
 from exchange.streams.limits import StreamLimits
 from exchange.streams.sequencer_peer import Peer
-from exchange.streams.wire import FrameSplitter, FrameType, control_fields, control_frame, publish_frame
+from exchange.streams.wire import (
+    PROTOCOL_VERSION,
+    FrameSplitter,
+    FrameType,
+    control_fields,
+    control_frame,
+    publish_frame,
+)
 from tests.streams.venue_of_streams import Recorder, address, client, sequencer, until
 
 BINDING = (0, "streams", 0, b"\x93\x01\x01\xa4tape")
@@ -164,7 +171,7 @@ async def raw_exchange(data_dir: Path, sent: bytes) -> list[tuple[int, bytes]]:
     return FrameSplitter(1_000_000).feed(answer)
 
 
-HELLO = control_frame(FrameType.HELLO, 1, "writer", None)
+HELLO = control_frame(FrameType.HELLO, PROTOCOL_VERSION, "writer", None)
 
 
 @pytest.mark.parametrize(
@@ -172,8 +179,8 @@ HELLO = control_frame(FrameType.HELLO, 1, "writer", None)
     [
         (b"\xff\xff\xff\x7f\x01", "a frame of 2147483647 bytes is outside 1 to frame_bytes 16777216"),
         (b"GET / HTTP/1.1\r\n\r\n", "a frame of 542393671 bytes is outside 1 to frame_bytes 16777216"),
-        (control_frame(FrameType.HELLO, 2, "writer", None), "protocol version 2 is not 1"),
-        (control_frame(FrameType.HELLO, 1, "nobody", None), "process 'nobody' is not of this venue"),
+        (control_frame(FrameType.HELLO, 1, "writer", None), "protocol version 1 is not 2"),
+        (control_frame(FrameType.HELLO, PROTOCOL_VERSION, "nobody", None), "process 'nobody' is not of this venue"),
         (control_frame(FrameType.OPEN, 1, "sym-1", "tape", None), "the first frame is not a hello"),
         (b"\x02\x00\x00\x00\x01\xc1", "a control frame is not msgpack: FormatError"),
         (HELLO + b"\x01\x00\x00\x00\x09", "frame type 9 is not a request"),
