@@ -5,6 +5,9 @@ from typing import Protocol
 
 from exchange.records.record import Draft, Record
 
+Destination = tuple[str, str]
+"""A partition and a stream in it."""
+
 
 class Decoder(Protocol):
     """A deterministic function of its input partition (architecture, rule 1).
@@ -28,6 +31,14 @@ class Decoder(Protocol):
 
     def apply(self, record: Record) -> Sequence[Draft]:
         """The whole consequence of one record. Total: a bad input gives a refusal record, never an exception."""
+
+    def outputs(
+        self, position: int, stream: str, stream_position: int, event_time: int, sequencing_time: int, payload: bytes
+    ) -> Sequence[tuple[Destination, bytes]]:
+        """What `apply` gives, from a record's fields: for the runner, which makes no Record and no Draft per record.
+
+        A payload with where it goes. `apply` is this with names, and nothing else.
+        """
 
     def snapshot(self) -> bytes:
         """The state as canonical bytes."""

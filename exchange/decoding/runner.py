@@ -7,13 +7,11 @@ make the decoder, restore, read forward; without checkpoints a restart is the re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from exchange.decoding.decoder import Decoder
+from exchange.decoding.decoder import Decoder, Destination
 from exchange.records.positions import End, StreamPosition
-from exchange.records.record import Record
 from exchange.streams.block_reader import ReadRun
 
-# What Record's constructor does, without the call around it: this is done once per record.
-_record = tuple.__new__
+_NOWHERE: Destination = ("", "")
 
 
 class Output(NamedTuple):
@@ -32,8 +30,8 @@ class Runner:
         self._make_decoder = make_decoder
         self.decoder = make_decoder()
         self.applied = End(0)
-        self.emitted: dict[tuple[str, str], int] = {}
-        self._collected: dict[tuple[str, str], list[bytes]] = {}
+        self.emitted: dict[Destination, int] = {}
+        self._collected: dict[Destination, list[bytes]] = {}
 
     def rewind(self) -> None:
         """Go back: a decoder that has read past the end of an epoch never patches its state (architecture, rule 5)."""
@@ -45,17 +43,17 @@ class Runner:
     def receive(self, run: ReadRun) -> None:
         """Apply records in order; what they cause waits in `to_publish`."""
         stream, position, stream_position, event_time, sequencing_time, payloads = run
-        apply, collected = self.decoder.apply, self._collected
-        last_partition = last_target = ""
-        outputs: list[bytes] = []
-        for offset, payload in enumerate(payloads):
-            fields = (position + offset, stream, stream_position + offset, event_time, sequencing_time, payload)
-            for partition, target, output in apply(_record(Record, fields)):
-                # Most drafts go where the one before them went.
-                if target is not last_target or partition is not last_partition:
-                    outputs = collected.setdefault((partition, target), [])
-                    last_partition, last_target = partition, target
-                outputs.append(output)
+        outputs, collected = self.decoder.outputs, self._collected
+        last = _NOWHERE
+        waiting: list[bytes] = []
+        ahead = stream_position - position
+        for place, payload in enumerate(payloads, position):
+            for destination, output in outputs(place, stream, place + ahead, event_time, sequencing_time, payload):
+                # Most outputs go where the one before them went.
+                if destination is not last:
+                    waiting = collected.setdefault(destination, [])
+                    last = destination
+                waiting.append(output)
 
     def passed(self, end: End) -> None:
         """Everything below `end` has been received, records of streams that the decoder does not read included."""

@@ -24,6 +24,7 @@ from exchange.symbol_partition.order_rules import (
     IMMEDIATE_OR_CANCEL,
     LIMIT,
     MARKET,
+    NEW_ORDER,
     decode_input,
     is_cancel_order,
     is_new_order,
@@ -55,15 +56,11 @@ SOURCES = (
 _BUILD = digest_of_sources(SOURCES)
 
 # Plain ints, and local names for what every order touches: the kinds are compared and encoded for each record.
-_NEW_ORDER = int(Kind.NEW_ORDER)
 _CANCEL_ORDER = int(Kind.CANCEL_ORDER)
 _ORDER_ACCEPTED = int(Kind.ORDER_ACCEPTED)
 _TRADE = int(Kind.TRADE)
 _ORDER_CANCELED = int(Kind.ORDER_CANCELED)
 _TAPE = trade_tape.STREAM
-
-# What Draft's constructor does, without the call around it: half the cost.
-_draft = tuple.__new__
 
 _NOT_READ = (_TAPE, "streams")
 _ORDER_STREAMS = "orders/"
@@ -71,6 +68,12 @@ _SNAPSHOT_FORMAT = 1
 
 # The layout of Order.terms: the first fields of a TradeHalf, in its order.
 _PARTICIPANT, _, _ORDER_POSITION, _CL_ORD_ID, _, _SIDE, _ORDER_TYPE, _, _QUANTITY, _PRICE = range(10)
+
+
+Output = tuple[tuple[str, str], bytes]
+"""A payload for the tape, behind the partition and stream that it goes to."""
+
+Outputs = Sequence[Output]
 
 
 class Entrance(NamedTuple):
@@ -98,7 +101,7 @@ class Matcher:
     build = _BUILD
 
     def __init__(self, partition: str) -> None:
-        self._partition = partition
+        self._to_tape = (partition, _TAPE)
         self.instruments: dict[str, Instrument] = {}
         """By symbol, in creation order; for others to read."""
         self._participants: dict[str, ClOrdIds] = {}
@@ -112,7 +115,12 @@ class Matcher:
 
     def apply(self, record: Record) -> Sequence[Draft]:
         """The tape records that one input record causes; none for reference data, ticks and foreign streams."""
-        position, stream, _, _, now, payload = record
+        return [Draft(*destination, payload) for destination, payload in self.outputs(*record)]
+
+    def outputs(
+        self, position: int, stream: str, stream_position: int, event_time: int, now: int, payload: bytes
+    ) -> Outputs:
+        """What `apply` gives, from the fields of a record; see exchange.decoding.decoder.Decoder."""
         entrance = self._entrances.get(stream)
         if entrance is None:
             if not stream.startswith(_ORDER_STREAMS):
@@ -121,10 +129,10 @@ class Matcher:
                 return ()
             entrance = self._find_entrance(stream)
             if entrance is None:
-                return self._refuse_input(record)
+                return self._refuse_input(position, now, stream)
         fields = decode_input(payload)
         kind = fields[0]
-        if kind == _NEW_ORDER and is_new_order(fields):
+        if kind == NEW_ORDER and is_new_order(fields):
             return self._enter(position, now, entrance, fields)
         if kind == _CANCEL_ORDER and is_cancel_order(fields):
             return self._cancel(position, now, entrance, fields)
@@ -132,7 +140,7 @@ class Matcher:
             return self._refuse_unacceptable_order(position, now, entrance, fields)
         if kind == Kind.UNACCEPTABLE_CANCEL and is_unacceptable_cancel(fields):
             return self._refuse_unacceptable_cancel(position, now, entrance, fields)
-        return self._refuse_input(record)
+        return self._refuse_input(position, now, stream)
 
     # Inputs other than orders and cancels
 
@@ -158,20 +166,20 @@ class Matcher:
             self._entrances[stream] = entrance
         return entrance
 
-    def _refuse_input(self, record: Record) -> list[Draft]:
+    def _refuse_input(self, position: int, now: int, stream: str) -> Outputs:
         refused = trade_tape.InputRefused(
             kind=int(Kind.INPUT_REFUSED),
-            cause=record.position,
+            cause=position,
             ordinal=0,
-            transact_time=record.sequencing_time,
-            stream=record.stream,
+            transact_time=now,
+            stream=stream,
             detail="not a record that a gateway writes",
         )
         return self._alone(encode(refused))
 
     # Orders
 
-    def _enter(self, position: int, now: int, entrance: Entrance, fields: tuple[Any, ...]) -> Sequence[Draft]:
+    def _enter(self, position: int, now: int, entrance: Entrance, fields: tuple[Any, ...]) -> Outputs:
         """A NewOrder: refuse it, or accept it, trade it, and let the remainder rest or end."""
         (
             _, session_epoch, msg_seq_num, cl_ord_id, account, symbol, side, order_type, time_in_force, quantity, price,
@@ -197,11 +205,11 @@ class Matcher:
         terms = (
             participant, session, position, cl_ord_id, account, side, order_type, time_in_force, quantity, price,
         )  # fmt: skip
-        drafts = [_draft(Draft, (self._partition, _TAPE, encode(accepted)))]
+        outputs = [(self._to_tape, encode(accepted))]
         own, opposite = instrument.sides[side]
         fills = opposite.take(price, quantity)
         if fills:
-            leaves, notional = self._trade(position, now, instrument, terms, fills, drafts)
+            leaves, notional = self._trade(position, now, instrument, terms, fills, outputs)
         else:
             leaves, notional = quantity, 0
         if leaves and order_type == LIMIT and time_in_force != IMMEDIATE_OR_CANCEL:
@@ -209,10 +217,10 @@ class Matcher:
             own.add(order)
             ids.rest(cl_ord_id, position, order)
         elif leaves:
-            self._end_remainder(position, now, instrument, Order(price, leaves, notional, terms, ids), drafts)
+            self._end_remainder(position, now, instrument, Order(price, leaves, notional, terms, ids), outputs)
         else:
             ids.remember(cl_ord_id, position, instrument.filled[side], self._remembered_orders)
-        return drafts
+        return outputs
 
     def _trade(
         self,
@@ -221,10 +229,10 @@ class Matcher:
         instrument: Instrument,
         terms: tuple[Any, ...],
         fills: Sequence[tuple[Order, int]],
-        drafts: list[Draft],
+        outputs: list[Output],
     ) -> tuple[int, int]:
         """Add a Trade per fill and end the makers that are filled; returns the taker's leaves and notional."""
-        partition = self._partition
+        to_tape = self._to_tape
         symbol = instrument.symbol
         units = instrument.units
         quantity = leaves = terms[_QUANTITY]
@@ -241,27 +249,27 @@ class Matcher:
                 (*maker_terms, maker_terms[_QUANTITY] - maker_leaves, maker_leaves, maker.notional),
                 (*terms, quantity - leaves, leaves, notional),
             )  # fmt: skip
-            drafts.append(_draft(Draft, (partition, _TAPE, encode(trade))))
+            outputs.append((to_tape, encode(trade)))
             if not maker_leaves:
                 ended = instrument.filled[maker_terms[_SIDE]]
                 maker.owner.end(maker_terms[_CL_ORD_ID], maker_terms[_ORDER_POSITION], ended, self._remembered_orders)
         return leaves, notional
 
     def _end_remainder(
-        self, position: int, now: int, instrument: Instrument, order: Order, drafts: list[Draft]
+        self, position: int, now: int, instrument: Instrument, order: Order, outputs: list[Output]
     ) -> None:
         """End what an order may not rest with: a market order's remainder, or an immediate-or-cancel order's."""
         terms = order.terms
         reason = EndReason.MARKET_REMAINDER if terms[_ORDER_TYPE] == MARKET else EndReason.IMMEDIATE_REMAINDER
-        ordinal = 2 * len(drafts) - 1  # behind one report for the acceptance and two for each trade
+        ordinal = 2 * len(outputs) - 1  # behind one report for the acceptance and two for each trade
         payload = _canceled(position, ordinal, now, (None, None, None, None), instrument, order, reason)
-        drafts.append(Draft(self._partition, _TAPE, payload))
+        outputs.append((self._to_tape, payload))
         canceled = instrument.canceled[terms[_SIDE]]
         order.owner.remember(terms[_CL_ORD_ID], position, canceled, self._remembered_orders)
 
     def _refuse_unacceptable_order(
         self, position: int, now: int, entrance: Entrance, fields: tuple[Any, ...]
-    ) -> list[Draft]:
+    ) -> Outputs:
         _, _, _, cl_ord_id, _, _, _, refusal, detail = fields
         if entrance.ids is None:
             return self._refuse(position, now, entrance, fields, Refusal.UNKNOWN_PARTICIPANT, "")
@@ -271,7 +279,7 @@ class Matcher:
 
     def _refuse(
         self, position: int, now: int, entrance: Entrance, fields: tuple[Any, ...], refusal: Refusal, detail: str
-    ) -> list[Draft]:
+    ) -> Outputs:
         """Refuse the order whose fields these are: NewOrder and UnacceptableOrder begin alike."""
         _, session_epoch, msg_seq_num, cl_ord_id, account, symbol, side = fields[:7]
         if entrance.ids is not None and refusal != Refusal.DUPLICATE_CL_ORD_ID:
@@ -296,7 +304,7 @@ class Matcher:
 
     # Cancels
 
-    def _cancel(self, position: int, now: int, entrance: Entrance, fields: tuple[Any, ...]) -> list[Draft]:
+    def _cancel(self, position: int, now: int, entrance: Entrance, fields: tuple[Any, ...]) -> Outputs:
         """A CancelOrder: take its order out of the book, or say why not."""
         _, session_epoch, msg_seq_num, cl_ord_id, orig_cl_ord_id, order_position, symbol, side = fields
         ids = entrance.ids
@@ -323,7 +331,7 @@ class Matcher:
 
     def _refuse_unacceptable_cancel(
         self, position: int, now: int, entrance: Entrance, fields: tuple[Any, ...]
-    ) -> list[Draft]:
+    ) -> Outputs:
         _, _, _, cl_ord_id, orig_cl_ord_id, _, _, refusal, detail = fields
         ids = entrance.ids
         if ids is None:
@@ -342,7 +350,7 @@ class Matcher:
         target: Target | None,
         refusal: Refusal,
         detail: str,
-    ) -> list[Draft]:
+    ) -> Outputs:
         """Refuse the cancel whose fields these are: CancelOrder and UnacceptableCancel begin alike."""
         _, session_epoch, msg_seq_num, cl_ord_id, orig_cl_ord_id = fields[:5]
         if entrance.ids is not None and refusal != Refusal.DUPLICATE_CL_ORD_ID:
@@ -365,8 +373,8 @@ class Matcher:
         )
         return self._alone(encode(refused))
 
-    def _alone(self, payload: bytes) -> list[Draft]:
-        return [Draft(self._partition, _TAPE, payload)]
+    def _alone(self, payload: bytes) -> Outputs:
+        return ((self._to_tape, payload),)
 
     # State
 

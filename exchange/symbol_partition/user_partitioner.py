@@ -5,13 +5,13 @@ goes to the participants it concerns and to nobody else (architecture, sessions:
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import msgpack
+from msgpack import unpackb
 
 from exchange.decoding.build import digest_of_sources
 from exchange.records import clock, reference_data, trade_tape
-from exchange.records.codec import MalformedPayloadError, decode_fields, encode
+from exchange.records.codec import encode
 from exchange.records.kinds import Kind
 from exchange.records.record import Draft, Record
 from exchange.records.reference_data import ParticipantAdded
@@ -49,16 +49,10 @@ _TRADE_FIELDS = len(trade_tape.Trade._fields)
 _HALF_FIELDS = len(trade_tape.TradeHalf._fields)
 _SNAPSHOT_FORMAT = 1
 
+Delivery = tuple[str, str]
+"""Where one participant's records go: a user partition and a stream."""
 
-# What Draft's constructor does, without the call around it: half the cost.
-_draft = tuple.__new__
-
-
-class Delivery(NamedTuple):
-    """Where one participant's records go."""
-
-    user_partition: str
-    stream: str
+Outputs = Sequence[tuple[Delivery, bytes]]
 
 
 class UserPartitioner:
@@ -77,21 +71,30 @@ class UserPartitioner:
 
     def apply(self, record: Record) -> Sequence[Draft]:
         """What one record tells participants; nothing for one that is malformed or concerns no known participant."""
-        _, stream, _, _, _, payload = record
+        return [Draft(*delivery, payload) for delivery, payload in self.outputs(*record)]
+
+    def outputs(
+        self, position: int, stream: str, stream_position: int, event_time: int, sequencing_time: int, payload: bytes
+    ) -> Outputs:
+        """What `apply` gives, from the fields of a record; see exchange.decoding.decoder.Decoder."""
         if stream == _TAPE:
             return self._deliver(payload)
         if stream == clock.STREAM:
-            return self._deliver_beacons(record)
+            return self._deliver_beacons(stream_position, position, sequencing_time, payload)
         if stream == reference_data.STREAM:
             self._take_reference_data(payload)
         return ()
 
-    def _deliver(self, payload: bytes) -> Sequence[Draft]:
+    def _deliver(self, payload: bytes) -> Outputs:
         try:
-            fields = decode_fields(payload)
-        except MalformedPayloadError:
+            fields = unpackb(payload, use_list=False)
+        except Exception:  # msgpack raises a dozen kinds; none is more than "malformed"
+            return ()
+        if type(fields) is not tuple or not fields:
             return ()
         kind = fields[0]
+        if type(kind) is not int:
+            return ()
         if kind == _TRADE:
             return self._deliver_fills(fields)
         if kind not in _FORWARDED or len(fields) <= _PARTICIPANT:
@@ -100,13 +103,13 @@ class UserPartitioner:
         delivery = self._deliveries.get(participant) if type(participant) is str else None
         if delivery is None:
             return ()
-        return (_draft(Draft, (*delivery, payload)),)
+        return ((delivery, payload),)
 
-    def _deliver_fills(self, trade: tuple[Any, ...]) -> Sequence[Draft]:
+    def _deliver_fills(self, trade: tuple[Any, ...]) -> Outputs:
         if len(trade) != _TRADE_FIELDS or type(trade[2]) is not int:
             return ()
         _, cause, ordinal, now, number, symbol, units, price, quantity, maker, taker = trade
-        drafts: list[Draft] = []
+        outputs: list[tuple[Delivery, bytes]] = []
         for half, liquidity in ((maker, _ADDED), (taker, _REMOVED)):
             if type(half) is not tuple or len(half) != _HALF_FIELDS or type(half[0]) is not str:
                 return ()
@@ -114,42 +117,48 @@ class UserPartitioner:
             if delivery is not None:
                 # The order of the fields is that of Fill; a half gives those from its participant to its notional,
                 # with the instrument between its account and its side.
+                (
+                    participant, session, order_position, cl_ord_id, account, side, order_type, time_in_force,
+                    ordered, limit, cumulative, leaves, notional,
+                ) = half  # fmt: skip
                 fill = (
-                    _FILL, cause, ordinal, now, *half[:5], symbol, units, *half[5:], price, quantity, liquidity, number,
+                    _FILL, cause, ordinal, now, participant, session, order_position, cl_ord_id, account, symbol, units,
+                    side, order_type, time_in_force, ordered, limit, cumulative, leaves, notional, price, quantity,
+                    liquidity, number,
                 )  # fmt: skip
                 try:
                     payload = encode(fill)
                 except (ValueError, OverflowError):  # nested deeper, or larger, than any record of ours
                     return ()
-                drafts.append(_draft(Draft, (*delivery, payload)))
+                outputs.append((delivery, payload))
             ordinal += 1
-        return drafts
+        return outputs
 
-    def _deliver_beacons(self, record: Record) -> Sequence[Draft]:
-        if record.payload != clock.TICK_PAYLOAD:
+    def _deliver_beacons(self, tick: int, position: int, sequencing_time: int, payload: bytes) -> Outputs:
+        if payload != clock.TICK_PAYLOAD:
             return ()
-        payload = encode(beacon(record.stream_position, record.position, record.sequencing_time))
-        return [Draft(*delivery, payload) for delivery in self._deliveries.values()]
+        told = encode(beacon(tick, position, sequencing_time))
+        return [(delivery, told) for delivery in self._deliveries.values()]
 
     def _take_reference_data(self, payload: bytes) -> None:
         added = decode_reference_data(payload)
         if isinstance(added, ParticipantAdded) and added.participant not in self._deliveries:
             stream = user_stream(self._partition, added.participant)
-            self._deliveries[added.participant] = Delivery(added.user_partition, stream)
+            self._deliveries[added.participant] = (added.user_partition, stream)
 
     def snapshot(self) -> bytes:
         """The state: each participant's user partition, in creation order."""
         return encode(
             (
                 _SNAPSHOT_FORMAT,
-                [(participant, delivery.user_partition) for participant, delivery in self._deliveries.items()],
+                [(participant, user_partition) for participant, (user_partition, _) in self._deliveries.items()],
             )
         )
 
     def restore(self, snapshot: bytes) -> None:
         """Take the state of a snapshot. ValueError if it is of a format that this build does not read."""
-        state = msgpack.unpackb(snapshot, use_list=False)
+        state = unpackb(snapshot, use_list=False)
         if state[0] != _SNAPSHOT_FORMAT:
             raise ValueError(f"partitioner snapshot of format {state[0]}; this build reads {_SNAPSHOT_FORMAT}")
         for participant, user_partition in state[1]:
-            self._deliveries[participant] = Delivery(user_partition, user_stream(self._partition, participant))
+            self._deliveries[participant] = (user_partition, user_stream(self._partition, participant))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from exchange.decoding.decoder import Destination
 from exchange.decoding.rederive import Derived, rederive
 from exchange.decoding.runner import Output, Runner
 from exchange.records.positions import End, Nanoseconds, Position, StreamPosition
@@ -22,11 +23,15 @@ class Echo:
         return stream == "in"
 
     def apply(self, record: Record) -> Sequence[Draft]:
+        return [Draft(*destination, payload) for destination, payload in self.outputs(*record)]
+
+    def outputs(
+        self, position: int, stream: str, stream_position: int, event_time: int, sequencing_time: int, payload: bytes
+    ) -> Sequence[tuple[Destination, bytes]]:
         self.seen += 1
-        if record.payload == b"quiet":
+        if payload == b"quiet":
             return ()
-        target = "odd" if record.position % 2 else "even"
-        return (Draft("user-1", target, b"%d %s" % (self.seen, record.payload)),)
+        return ((("user-1", "odd" if position % 2 else "even"), b"%d %s" % (self.seen, payload)),)
 
     def snapshot(self) -> bytes:
         return b"%d" % self.seen

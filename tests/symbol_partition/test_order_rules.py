@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exchange.records.codec import encode
 from exchange.records.order_entry import cancel_order, new_order, unacceptable_cancel, unacceptable_order
@@ -95,6 +97,25 @@ def test_epochs_and_numbers_fit_64_bits(fields: tuple[Any, ...], check: Any, opt
     for at in (1, 2):
         for value, fits in ((0, True), (LARGEST_INT, True), (-1, False), (LARGEST_INT + 1, False)):
             assert check((*fields[:at], value, *fields[at + 1 :])) is fits
+
+
+_HOSTILE = st.sampled_from(
+    [None, True, False, 0, 1, 2, 3, 10, 1000, -1, LARGEST_INT, LARGEST_INT + 1, -(2**63), 0.0, 1.0, 2.0, 10.0]
+    + ["", "A1", b"A1", (), (1,), {}, {1: 2}]
+)
+
+
+@given(st.dictionaries(st.integers(0, 10), _HOSTILE, max_size=4))
+def test_an_order_passes_if_and_only_if_each_field_is_of_its_type_and_range(changes: dict[int, Any]) -> None:
+    fields = tuple(changes.get(at, field) for at, field in enumerate(ORDER))
+    expected = (int, int, int, str, str, str, int, int, int, int, int)
+    proper = all(
+        type(field) is wanted or (field is None and at in (4, 10))
+        for at, (field, wanted) in enumerate(zip(fields, expected, strict=True))
+    )
+    assert is_new_order(fields) is (
+        proper and 0 <= fields[1] <= LARGEST_INT and 0 <= fields[2] <= LARGEST_INT and fields[6] in (1, 2)
+    )
 
 
 @pytest.mark.parametrize(("fields", "check", "at"), [(ORDER, is_new_order, 6), (CANCEL, is_cancel_order, 7)])
