@@ -100,9 +100,11 @@ def test_epochs_and_numbers_fit_64_bits(fields: tuple[Any, ...], check: Any, opt
 
 
 _HOSTILE = st.sampled_from(
-    [None, True, False, 0, 1, 2, 3, 10, 1000, -1, LARGEST_INT, LARGEST_INT + 1, -(2**63), 0.0, 1.0, 2.0, 10.0]
-    + ["", "A1", b"A1", (), (1,), {}, {1: 2}]
-)
+    (
+        None, True, False, 0, 1, 2, 3, 10, 1000, -1, LARGEST_INT, LARGEST_INT + 1, -(2**63), 0.0, 1.0, 2.0, 10.0,
+        "", "A1", b"A1", (), (1,), {}, {1: 2},
+    )
+)  # fmt: skip
 
 
 @given(st.dictionaries(st.integers(0, 10), _HOSTILE, max_size=4))
