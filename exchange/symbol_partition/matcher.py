@@ -24,7 +24,6 @@ from exchange.symbol_partition.order_rules import (
     IMMEDIATE_OR_CANCEL,
     LIMIT,
     MARKET,
-    NEW_ORDER,
     decode_input,
     is_cancel_order,
     is_new_order,
@@ -56,6 +55,7 @@ SOURCES = (
 _BUILD = digest_of_sources(SOURCES)
 
 # Plain ints, and local names for what every order touches: the kinds are compared and encoded for each record.
+_NEW_ORDER = int(Kind.NEW_ORDER)
 _CANCEL_ORDER = int(Kind.CANCEL_ORDER)
 _ORDER_ACCEPTED = int(Kind.ORDER_ACCEPTED)
 _TRADE = int(Kind.TRADE)
@@ -132,7 +132,7 @@ class Matcher:
                 return self._refuse_input(position, now, stream)
         fields = decode_input(payload)
         kind = fields[0]
-        if kind == NEW_ORDER and is_new_order(fields):
+        if kind == _NEW_ORDER and is_new_order(fields):
             return self._enter(position, now, entrance, fields)
         if kind == _CANCEL_ORDER and is_cancel_order(fields):
             return self._cancel(position, now, entrance, fields)

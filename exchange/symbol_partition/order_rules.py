@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 from msgpack import unpackb
 
-from exchange.records.kinds import Kind
-from exchange.records.order_entry import OrderType, Side, TimeInForce
+from exchange.records.order_entry import OrderType, TimeInForce
 from exchange.records.refusals import Refusal
 
 LARGEST_INT = 2**63 - 1
@@ -18,14 +17,10 @@ LARGEST_INT = 2**63 - 1
 LONGEST_PAYLOAD = 8192
 """Bytes of one input payload. A longer one is refused unread: no text in a record can be longer than its payload."""
 
-NEW_ORDER = int(Kind.NEW_ORDER)
 MARKET = int(OrderType.MARKET)
 LIMIT = int(OrderType.LIMIT)
 IMMEDIATE_OR_CANCEL = int(TimeInForce.IMMEDIATE_OR_CANCEL)
 
-_DAY = int(TimeInForce.DAY)
-_BUY = int(Side.BUY)
-_SELL = int(Side.SELL)
 _TIMES_IN_FORCE = tuple(int(time_in_force) for time_in_force in TimeInForce)
 _REFUSAL_NUMBERS = tuple(int(refusal) for refusal in Refusal)
 _NOTHING = (0,)
@@ -49,8 +44,7 @@ def decode_input(payload: bytes) -> tuple[Any, ...]:
     return fields if type(fields) is tuple and fields else _NOTHING
 
 
-# The types of fields are compared exactly: a bool is no int here. What is the very object that one of our numbers is
-# has its type and its value; an interpreter that keeps several objects of one number loses time by that, nothing else.
+# The types of fields are compared exactly: a bool is no int here.
 
 
 def is_new_order(fields: tuple[Any, ...]) -> bool:
@@ -61,19 +55,20 @@ def is_new_order(fields: tuple[Any, ...]) -> bool:
         fields
     )
     return (
-        (kind is NEW_ORDER or type(kind) is int)
+        type(kind) is int
         and type(session_epoch) is int
         and type(msg_seq_num) is int
         and type(cl_ord_id) is str
+        and (account is None or type(account) is str)
         and type(symbol) is str
-        and (side is _BUY or side is _SELL or (type(side) is int and 1 <= side <= 2))
-        and (order_type is LIMIT or type(order_type) is int)
-        and (time_in_force is _DAY or type(time_in_force) is int)
+        and type(side) is int
+        and type(order_type) is int
+        and type(time_in_force) is int
         and type(quantity) is int
-        and (type(price) is int or price is None)
-        and (type(account) is str or account is None)
-        # Both are 0 or more and at most LARGEST_INT: one more bit, or a sign, in either would show.
-        and 0 <= session_epoch | msg_seq_num <= LARGEST_INT
+        and (price is None or type(price) is int)
+        and 0 <= session_epoch <= LARGEST_INT
+        and 0 <= msg_seq_num <= LARGEST_INT
+        and 1 <= side <= 2
     )
 
 
