@@ -7,20 +7,20 @@ what was sent are (stream, stream position), never partition positions.
 
 import asyncio
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from exchange.records.codec import decode_fields
+from exchange.records.codec import decode
 from exchange.records.positions import End, Position, StreamEnd, StreamPosition
 from exchange.streams.block_reader import BlockReader, ReadGapError, ReadRun
 from exchange.streams.client import StreamClient
 from exchange.streams.levels import SEQUENCED
-from gateway.fix.execution_report import render
+from gateway.fix.execution_report import RENDERERS, render
 from gateway.fix.instant import Instant
 from gateway.fix.session_events import Reference
 from gateway.order_entry_session import Connection, OrderEntrySession
 from gateway.read_back import ReadBack
-from gateway.reports import addressees, answered_epoch
+from gateway.reports import recipients
 
 _RECORDS_PER_TURN = 500
 """Records read back for one session before anybody else has a turn of the loop."""
@@ -34,7 +34,7 @@ def instant() -> Instant:
 class Feed:
     """One stream of a participant, from one symbol partition, and how far it has been received."""
 
-    __slots__ = ("end", "live", "name", "number", "symbol_partition")
+    __slots__ = ("end", "live", "name", "number", "partition_text", "symbol_partition")
 
     def __init__(self, name: str, number: int, end: StreamPosition, live: dict[str, OrderEntrySession]) -> None:
         self.name = name
@@ -43,6 +43,15 @@ class Feed:
         self.live = live
         """The participant's sessions that are served live, by name."""
         self.symbol_partition = name.partition("/")[0]
+        self.partition_text = self.symbol_partition.encode("latin-1")
+
+
+class Batch(NamedTuple):
+    """Reports of one stream to one session, (MsgType, body) each, with their stream positions."""
+
+    session: OrderEntrySession
+    positions: list[int]
+    messages: list[tuple[bytes, bytes]]
 
 
 class Delivery:
@@ -91,14 +100,12 @@ class Delivery:
         live = feed.live
         if not live:
             return
+        batches = _reports_of(feed, payloads, expected, live)
         now = instant()
-        for position, payload in enumerate(payloads, expected):
-            fields = decode_fields(payload)
-            for name in addressees(fields):
-                session = live.get(name)
-                if session is not None:
-                    _report(session, name, fields, feed, position, now)
-                    self._touched[session] = None
+        for session, positions, messages in batches.values():
+            if messages:
+                session.fix.send_applications(feed.number, positions, messages, now)
+                self._touched[session] = None
 
     def level_passed(self, end: End) -> None:
         """A block is through: one write per session that got something."""
@@ -183,7 +190,7 @@ class Delivery:
                 # Reading may take as long as a sequencer is away: what is rendered does not wait for it.
                 connection.write_out()
                 payload = (await back.records(feed.name, position, 1))[0]
-            message = render(decode_fields(payload), feed.symbol_partition, session.name)
+            message = render(decode(payload), feed.symbol_partition, session.name)
             if not session.fix.resend(item, *message, instant()):
                 return
 
@@ -200,11 +207,8 @@ class Delivery:
         payloads = await back.records(feed.name, first, count)
         if session.fix.resending or not session.fix.established:
             return  # what was asked for goes first; this is read again
-        now = instant()
-        for position, payload in enumerate(payloads, first):
-            fields = decode_fields(payload)
-            if session.name in addressees(fields):
-                _report(session, session.name, fields, feed, position, now)
+        _, positions, messages = _reports_of(feed, payloads, first, {session.name: session})[session.name]
+        session.fix.send_applications(feed.number, positions, messages, instant())
         session.read_from[feed.name] = StreamPosition(first + len(payloads))
 
     def facts(self) -> dict[str, int]:
@@ -212,12 +216,18 @@ class Delivery:
         return {"position": self.block_reader.end}
 
 
-def _report(
-    session: OrderEntrySession, name: str, fields: tuple[Any, ...], feed: Feed, position: int, now: Instant
-) -> None:
-    """Number and render one report to the session called `name`, and count the request that it answers."""
-    msg_type, body = render(fields, feed.symbol_partition, name)
-    session.fix.send_application(msg_type, body, feed.number, position, now)
-    epoch = answered_epoch(fields, name)
-    if epoch is not None:
-        session.answered(epoch)
+def _reports_of(
+    feed: Feed, payloads: Sequence[bytes], first: int, sessions: Mapping[str, OrderEntrySession]
+) -> dict[str, Batch]:
+    """The reports of a feed's records from position `first` on to `sessions`, whose requests they answer."""
+    batches = {name: Batch(session, [], []) for name, session in sessions.items()}
+    for position, payload in enumerate(payloads, first):
+        fields = decode(payload)
+        for name, answered_epoch in recipients(fields):
+            batch = batches.get(name)
+            if batch is not None:
+                batch.positions.append(position)
+                batch.messages.append(RENDERERS[fields[0]](fields, feed.partition_text, name))
+                if answered_epoch is not None:
+                    batch.session.answered(answered_epoch)
+    return batches

@@ -127,7 +127,13 @@ class OrderEntry:
         account_text = None if account is None else account.decode("latin-1")
         try:
             listing = self._listings.get(symbol) or self._find(symbol)
-            order_type, time_in_force, quantity, price = _terms(fields, listing)
+            # The usual case, a limit order whose numbers were read before, in as few steps as it takes.
+            order_type = _ORDER_TYPES.get(fields[b"40"])
+            time_in_force = _TIMES_IN_FORCE.get(fields.get(b"59", b"0"))
+            quantity = listing.lots.get(fields.get(b"38", b""))
+            price = listing.ticks.get(fields.get(b"44", b""))
+            if order_type != _LIMIT or time_in_force is None or quantity is None or price is None:
+                order_type, time_in_force, quantity, price = _terms(fields, listing)
         except _UnacceptableError as error:
             return home_partition, encode(
                 unacceptable_order(

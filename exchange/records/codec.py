@@ -4,6 +4,7 @@ The first field is the kind.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgpack
@@ -19,6 +20,13 @@ encode: Callable[[Sequence[Any]], bytes] = msgpack.Packer(autoreset=True).pack
 """Canonical bytes of a record class from this package (a tuple whose first field is its kind).
 
 The packer's own method, reused and without a call around it: it runs for every record.
+"""
+
+
+decode: Callable[[bytes], tuple[Any, ...]] = partial(msgpack.unpackb, use_list=False)
+"""The fields of a payload that a decoder of ours wrote. Raises ValueError or a subclass for bytes that are not msgpack.
+
+A call without one of ours around it: it runs for every report. Payloads from elsewhere go through `decode_fields`.
 """
 
 

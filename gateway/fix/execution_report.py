@@ -70,13 +70,41 @@ _OTHER: Final = 99
 AVG_PX_DECIMALS: Final = 8
 """AvgPx(6) is rounded once, half up, to at most so many decimals."""
 
-_PRICE_TEXTS: Final = 65_536
-_ORDER_TEXTS: Final = 16_384
-_order_texts: dict[tuple[Any, ...], bytes] = {}
-_TIME_TEXTS: Final = 4_096
-_price_texts: dict[tuple[int, int, int], bytes] = {}
-_average_texts: dict[tuple[int, int, int], bytes] = {}
-_time_texts: dict[int, bytes] = {}
+_TEXTS_KEPT: Final = 16_384
+
+
+class _Texts(dict[Any, bytes]):
+    """What a number or a few terms look like on the wire: made when first asked for, forgotten when it is full."""
+
+    def __init__(self, make: Callable[[Any], bytes]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: Any) -> bytes:
+        if len(self) >= _TEXTS_KEPT:
+            self.clear()
+        text = self[key] = self._make(key)
+        return text
+
+
+class _UnitTexts:
+    """The texts of one instrument's numbers: `quantities` by lots, `prices` by ticks, `averages` by whole ticks."""
+
+    __slots__ = ("averages", "prices", "quantities")
+
+    def __init__(self, units: Units) -> None:
+        tick_mantissa, tick_decimals, lot_mantissa, lot_decimals = units
+        self.quantities = _Texts(lambda lots: decimal_text(lots * lot_mantissa, lot_decimals))
+        self.prices = _Texts(lambda ticks: decimal_text(ticks * tick_mantissa, tick_decimals))
+        self.averages = _Texts(lambda ticks: average_price(ticks, 1, units))
+
+
+class _TextsByUnits(dict[Units, _UnitTexts]):
+    """Units are the instruments' own, from the reference data: as few as those."""
+
+    def __missing__(self, units: Units) -> _UnitTexts:
+        texts = self[units] = _UnitTexts(units)
+        return texts
 
 
 def render(fields: tuple[Any, ...], symbol_partition: str, session: str) -> tuple[bytes, bytes]:
@@ -84,7 +112,7 @@ def render(fields: tuple[Any, ...], symbol_partition: str, session: str) -> tupl
 
     Raises ValueError for a kind that is not reported.
     """
-    renderer = _RENDERERS.get(fields[0])
+    renderer = RENDERERS.get(fields[0])
     if renderer is None:
         raise ValueError(f"records of kind {fields[0]} are not reported")
     return renderer(fields, symbol_partition.encode("latin-1"), session)
@@ -93,51 +121,31 @@ def render(fields: tuple[Any, ...], symbol_partition: str, session: str) -> tupl
 def _accepted(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
     _, cause, ordinal, transact_time, _, _, _, _, order_position, cl_ord_id = fields[:10]
     terms = fields[10:]
-    return (
-        EXECUTION_REPORT,
+    return EXECUTION_REPORT, (
         b"37=%b-%d\x0117=%b-%d-%d\x01150=0\x0139=0\x0111=%b\x01%b151=%b\x0114=0\x016=0\x0160=%b\x01"
-        % (
-            partition,
-            order_position,
-            partition,
-            cause,
-            ordinal,
-            cl_ord_id.encode("latin-1"),
-            _order_text(terms),
-            _quantity(terms[_QUANTITY], terms[_UNITS]),
-            _transact_time(transact_time),
-        ),
-    )
+    ) % (
+        partition, order_position, partition, cause, ordinal, cl_ord_id.encode("latin-1"), _order_texts[terms],
+        _texts[terms[_UNITS]].quantities[terms[_QUANTITY]], _time_texts[transact_time],
+    )  # fmt: skip
 
 
 def _filled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
-    _, cause, ordinal, transact_time, _, _, order_position, cl_ord_id = fields[:8]
-    terms = fields[8:16]
-    units = terms[_UNITS]
-    cumulative, leaves, notional, last_price, last_quantity, liquidity, number = fields[16:]
+    (
+        _, cause, ordinal, transact_time, _, _, order_position, cl_ord_id, _, _, units, _, _, _, _, _,
+        cumulative, leaves, notional, last_price, last_quantity, liquidity, number,
+    ) = fields  # fmt: skip
+    texts = _texts[units]
+    quantities = texts.quantities
+    ticks, between = divmod(notional, cumulative)
     return EXECUTION_REPORT, (
         b"37=%b-%d\x0117=%b-%d-%d\x01527=%b-%d-T%d\x01150=F\x0139=%d\x0111=%b\x01%b"
         b"32=%b\x0131=%b\x01851=%d\x01151=%b\x0114=%b\x016=%b\x0160=%b\x01"
     ) % (
-        partition,
-        order_position,
-        partition,
-        cause,
-        ordinal,
-        partition,
-        cause,
-        number,
-        1 if leaves else 2,
-        cl_ord_id.encode("latin-1"),
-        _order_text(terms),
-        _quantity(last_quantity, units),
-        _price(last_price, units),
-        liquidity,
-        _quantity(leaves, units),
-        _quantity(cumulative, units),
-        average_price(notional, cumulative, units),
-        _transact_time(transact_time),
-    )
+        partition, order_position, partition, cause, ordinal, partition, cause, number, 1 if leaves else 2,
+        cl_ord_id.encode("latin-1"), _order_texts[fields[8:16]], quantities[last_quantity], texts.prices[last_price],
+        liquidity, quantities[leaves], quantities[cumulative],
+        average_price(notional, cumulative, units) if between else texts.averages[ticks], _time_texts[transact_time],
+    )  # fmt: skip
 
 
 def _canceled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
@@ -150,23 +158,13 @@ def _canceled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[
     else:
         # Nobody on this session asked: no OrigClOrdID, and the text says who or what did (order-state matrices, D).
         ids, why = b"11=%b\x01" % order_id, _why_canceled(requester, reason)
-    return (
-        EXECUTION_REPORT,
+    return EXECUTION_REPORT, (
         b"37=%b-%d\x0117=%b-%d-%d\x01150=4\x0139=4\x01%b%b151=0\x0114=%b\x016=%b\x0160=%b\x01%b"
-        % (
-            partition,
-            order_position,
-            partition,
-            cause,
-            ordinal,
-            ids,
-            _order_text(terms),
-            _quantity(cumulative, terms[_UNITS]),
-            average_price(notional, cumulative, terms[_UNITS]),
-            _transact_time(transact_time),
-            why,
-        ),
-    )
+    ) % (
+        partition, order_position, partition, cause, ordinal, ids, _order_texts[terms],
+        _texts[terms[_UNITS]].quantities[cumulative], average_price(notional, cumulative, terms[_UNITS]),
+        _time_texts[transact_time], why,
+    )  # fmt: skip
 
 
 def _why_canceled(requester: str | None, reason: int) -> bytes:
@@ -192,7 +190,7 @@ def _refused(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[b
         b"" if account is None else b"1=%b\x01" % account.encode("latin-1"),
         symbol.encode("latin-1"),
         side,
-        _transact_time(transact_time),
+        _time_texts[transact_time],
         _refusal_text(refusal, detail),
     )
 
@@ -208,7 +206,7 @@ def _cancel_refused(fields: tuple[Any, ...], partition: bytes, session: str) -> 
         orig_cl_ord_id.encode("latin-1"),
         8 if order_state is None else order_state,
         CXL_REJ_REASONS.get(refusal, _OTHER),
-        _transact_time(transact_time),
+        _time_texts[transact_time],
         _refusal_text(refusal, detail),
     )
 
@@ -219,32 +217,17 @@ _QUANTITY: Final = 6
 
 def _order_text(terms: tuple[Any, ...]) -> bytes:
     """The order's own terms, the same in each of its reports: a record's neighbouring fields from account to price."""
-    text = _order_texts.get(terms)
-    if text is None:
-        account, symbol, units, side, order_type, time_in_force, quantity, price = terms
-        text = b"%b55=%b\x0154=%d\x0138=%b\x0140=%d\x01%b59=%d\x01" % (
-            b"" if account is None else b"1=%b\x01" % account.encode("latin-1"),
-            symbol.encode("latin-1"),
-            side,
-            _quantity(quantity, units),
-            order_type,
-            b"" if price is None else b"44=%b\x01" % _price(price, units),
-            time_in_force,
-        )
-        _keep(_order_texts, _ORDER_TEXTS, terms, text)
-    return text
-
-
-def _quantity(lots: int, units: Units) -> bytes:
-    _, _, mantissa, decimals = units
-    return decimal_text(lots * mantissa, decimals) if decimals else b"%d" % (lots * mantissa)
-
-
-def _price(ticks: int, units: Units) -> bytes:
-    mantissa, decimals, _, _ = units
-    key = (ticks, mantissa, decimals)
-    text = _price_texts.get(key)
-    return _keep(_price_texts, _PRICE_TEXTS, key, decimal_text(ticks * mantissa, decimals)) if text is None else text
+    account, symbol, units, side, order_type, time_in_force, quantity, price = terms
+    texts = _texts[units]
+    return b"%b55=%b\x0154=%d\x0138=%b\x0140=%d\x01%b59=%d\x01" % (
+        b"" if account is None else b"1=%b\x01" % account.encode("latin-1"),
+        symbol.encode("latin-1"),
+        side,
+        texts.quantities[quantity],
+        order_type,
+        b"" if price is None else b"44=%b\x01" % texts.prices[price],
+        time_in_force,
+    )
 
 
 def average_price(notional: int, cumulative: int, units: Units) -> bytes:
@@ -254,36 +237,17 @@ def average_price(notional: int, cumulative: int, units: Units) -> bytes:
     """
     if not cumulative:
         return b"0"
-    ticks, between = divmod(notional, cumulative)
     mantissa, decimals, _, _ = units
-    if not between and decimals <= AVG_PX_DECIMALS:
-        # All fills at one price, or an average on the tick: nothing is rounded, and the text is worth keeping.
-        key = (ticks, mantissa, decimals)
-        text = _average_texts.get(key)
-        if text is None:
-            text = _keep(_average_texts, _PRICE_TEXTS, key, _shortest(decimal_text(ticks * mantissa, decimals)))
-        return text
     numerator = notional * mantissa * 10**AVG_PX_DECIMALS
     denominator = cumulative * 10**decimals
-    return _shortest(decimal_text((2 * numerator + denominator) // (2 * denominator), AVG_PX_DECIMALS))
+    text = decimal_text((2 * numerator + denominator) // (2 * denominator), AVG_PX_DECIMALS)
+    return text.rstrip(b"0").rstrip(b".")
 
 
-def _shortest(decimal: bytes) -> bytes:
-    return decimal.rstrip(b"0").rstrip(b".") if b"." in decimal else decimal
-
-
-def _transact_time(nanoseconds: int) -> bytes:
-    """TransactTime(60). The reports of one cause share it."""
-    text = _time_texts.get(nanoseconds)
-    return _keep(_time_texts, _TIME_TEXTS, nanoseconds, timestamp_text(nanoseconds)) if text is None else text
-
-
-def _keep(texts: dict[Any, bytes], most: int, key: Any, text: bytes) -> bytes:
-    """Remember a text, in a cache that is emptied when it is full."""
-    if len(texts) >= most:
-        texts.clear()
-    texts[key] = text
-    return text
+_texts = _TextsByUnits()
+_order_texts = _Texts(_order_text)
+_time_texts = _Texts(timestamp_text)
+"""TransactTime(60): the reports of one block share it."""
 
 
 def _refusal_text(refusal: int, detail: str) -> bytes:
@@ -295,10 +259,11 @@ def _refusal_text(refusal: int, detail: str) -> bytes:
     return text.encode("latin-1", "replace").replace(b"\x01", b" ")
 
 
-_RENDERERS: Final[dict[int, Callable[[tuple[Any, ...], bytes, str], tuple[bytes, bytes]]]] = {
+RENDERERS: Final[dict[int, Callable[[tuple[Any, ...], bytes, str], tuple[bytes, bytes]]]] = {
     int(Kind.ORDER_ACCEPTED): _accepted,
     int(Kind.FILL): _filled,
     int(Kind.ORDER_CANCELED): _canceled,
     int(Kind.ORDER_REFUSED): _refused,
     int(Kind.CANCEL_REFUSED): _cancel_refused,
 }
+"""By kind of record: what makes (MsgType, body) of its fields, the symbol partition's name and the session's."""

@@ -1,18 +1,22 @@
 """A byte stream into frames, on BodyLength and CheckSum alone (FIX 4.4 vol. 2, message integrity)."""
 
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from zlib import adler32
 
 from gateway.fix.fields import SOH
+from gateway.fix.layouts import Layout
 
 _BEGIN = b"8=FIX"
 _BEGIN_STRING_BYTES = 16
 """Longest BeginString(8) read."""
+_BEGINS_KEPT = 1_024
 _BODY_LENGTH_DIGITS = 20
 """Longest BodyLength(9) read, padding included."""
 _TRAILER_BYTES = 7
 """`10=nnn` and SOH."""
-_SLICE_BYTES = 256
+SUMMED_AT_ONCE = 256
 """So many bytes sum to at most 65,280, which adler32's modulus of 65,521 leaves whole."""
 
 TRAILERS = tuple(b"10=%03d\x01" % total for total in range(256))
@@ -24,11 +28,11 @@ def checksum(data: bytes) -> int:
 
     adler32 keeps one plus the plain sum in its low half: exact on slices this short. Only its lowest byte counts here.
     """
-    if len(data) <= _SLICE_BYTES:
+    if len(data) <= SUMMED_AT_ONCE:
         return (adler32(data) - 1) & 0xFF
     total = 0
-    for at in range(0, len(data), _SLICE_BYTES):
-        total += adler32(data[at : at + _SLICE_BYTES]) - 1
+    for at in range(0, len(data), SUMMED_AT_ONCE):
+        total += adler32(data[at : at + SUMMED_AT_ONCE]) - 1
     return total & 0xFF
 
 
@@ -59,6 +63,7 @@ class Framing:
 
     __slots__ = (
         "_at",
+        "_begins",
         "_buffer",
         "_garbled_messages",
         "_in_garbage",
@@ -79,6 +84,7 @@ class Framing:
         self._prefix = b"8=" + begin_string + b"\x019="
         self._message_bytes = message_bytes
         self._garbled_messages = garbled_messages
+        self._begins: dict[int, bytes] = {}
         self._buffer = b""
         self._at = 0
         self._later: list[bytes] = []
@@ -121,6 +127,49 @@ class Framing:
                     self._in_garbage = False
                     return buffer[body_at:end]
         return self._next_frame_slowly()
+
+    def matched_frames(self, layouts: Sequence[Layout]) -> Iterator[tuple[Layout, re.Match[bytes]]]:
+        """The next sound frames, each consumed, as long as each matches one of `layouts` whole.
+
+        The end says nothing of the frame that comes then: `next_frame` does. Nothing else may be called before it.
+        """
+        if self.failure or (self._later_bytes and not self._join()):
+            return
+        buffer, at, begins = self._buffer, self._at, self._begins
+        while True:
+            for layout in layouts:
+                match = layout.match(buffer, at)
+                if match is None:
+                    continue
+                end = match.end()
+                size = end - at
+                frame = buffer[at:end]
+                total = adler32(frame) - 1 if size <= SUMMED_AT_ONCE else checksum(frame)
+                if (
+                    frame.startswith(begins.get(size) or self._begin_of(size))
+                    and buffer[end : end + _TRAILER_BYTES] == TRAILERS[total & 0xFF]
+                    and size + _TRAILER_BYTES <= self._message_bytes
+                ):
+                    break
+            else:
+                return
+            self._at = at = end + _TRAILER_BYTES
+            self._in_garbage = False
+            yield layout, match
+
+    def _begin_of(self, size: int) -> bytes:
+        """BeginString and BodyLength of a frame of `size` bytes before its trailer: they follow from the size.
+
+        When no frame has that size, something that none begins with.
+        """
+        for digits in range(1, len(str(size)) + 1):
+            begin = b"%b%d\x01" % (self._prefix, size - len(self._prefix) - digits - 1)
+            if len(begin) == len(self._prefix) + digits + 1:
+                if len(self._begins) >= _BEGINS_KEPT:
+                    self._begins.clear()
+                self._begins[size] = begin
+                return begin
+        return b"\x00"
 
     def count_garbled(self) -> None:
         """One more garbled message: found here, or by a reader of a frame (a second MsgType, for one)."""

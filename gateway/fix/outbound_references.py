@@ -1,7 +1,7 @@
 """What each outbound number stood for: references to messages, not the messages (architecture, sessions)."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 ADMINISTRATIVE = -1
@@ -51,6 +51,18 @@ class OutboundReferences:
         if stream != ADMINISTRATIVE:
             self._last_application = self._first + len(self._streams) - 1
         self._last_applications.append(self._last_application)
+        if len(self._streams) >= 2 * self._kept:
+            self._drop_oldest()
+
+    def add_applications(self, stream: int, positions: Sequence[int], sending_time: int) -> None:
+        """The next numbers carried application messages of one stream, all sent at one time."""
+        first = self.last + 1
+        count = len(positions)
+        self._last_application = first + count - 1
+        self._streams.extend((stream,) * count)
+        self._positions.extend(positions)
+        self._sending_times.extend((sending_time,) * count)
+        self._last_applications.extend(range(first, first + count))
         if len(self._streams) >= 2 * self._kept:
             self._drop_oldest()
 

@@ -18,7 +18,7 @@ What was refused has changed nothing: a refused logon moves no number, and its L
 without using it up.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 
 from gateway.fix.dictionary import (
@@ -40,6 +40,7 @@ from gateway.fix.fields import FieldFault, Fields, parse_timestamp, split_fields
 from gateway.fix.framing import Framing
 from gateway.fix.inbound_gap import InboundGap, ParkedMessage
 from gateway.fix.instant import NANOSECONDS_PER_SECOND, Instant
+from gateway.fix.layouts import Layouts
 from gateway.fix.limits import DEFAULT_LIMITS, Limits
 from gateway.fix.outbound_frames import FrameParts
 from gateway.fix.outbound_references import ADMINISTRATIVE, OutboundReferences
@@ -67,18 +68,23 @@ _REF_MSG_TYPE_BYTES = 8
 """A longer MsgType(35) is not repeated in RefMsgType(372)."""
 _SESSION_MSG_TYPES = frozenset({HEARTBEAT, TEST_REQUEST, RESEND_REQUEST, REJECT, SEQUENCE_RESET, LOGOUT, LOGON})
 
-
-_NO_TIMESTAMP = b"52"
+# What ApplicationMessage's constructor does, without the call around it.
+_event = tuple.__new__
 
 
 def _plain_tags(msg_type: bytes) -> Callable[[Fields], tuple[bytes, ...]]:
     """Fetches what decides whether a message is plain: four tags of the header, a timestamp, and the required ones.
 
-    KeyError when one is missing. The quick path checks one timestamp: of a type without one in its body, SendingTime.
+    KeyError when one is missing.
     """
-    timestamps = TIMESTAMP_TAGS.get(msg_type, (_NO_TIMESTAMP,))
+    return itemgetter(b"49", b"56", b"34", b"52", _timestamp_tag(msg_type), *REQUIRED_TAGS.get(msg_type, ()))
+
+
+def _timestamp_tag(msg_type: bytes) -> bytes:
+    """The timestamp in the body of a type; of one without, SendingTime."""
+    timestamps = TIMESTAMP_TAGS.get(msg_type, (b"52",))
     assert len(timestamps) == 1, "the quick path checks one timestamp"
-    return itemgetter(b"49", b"56", b"34", b"52", *timestamps, *REQUIRED_TAGS.get(msg_type, ()))
+    return timestamps[0]
 
 
 class Session:
@@ -128,6 +134,7 @@ class Session:
         self._test_request_at = -1
         self._state_deadline = 0
 
+        self._layouts = Layouts(begin_string, {b"49": their_comp_id, b"56": our_comp_id})
         self._frames = FrameParts(begin_string, our_comp_id, their_comp_id)
         self._out: list[bytes] = []
         self._references = OutboundReferences(limits.resend_references)
@@ -168,7 +175,7 @@ class Session:
         """The bytes to write now. They are handed out once; bytes of a lost connection are gone with it."""
         if not self._out:
             return b""
-        data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
+        data = b"".join(self._out)
         self._out.clear()
         self._first_kept = self.next_out
         return data
@@ -271,23 +278,31 @@ class Session:
     # What goes out.
 
     def send_application(self, msg_type: bytes, body: bytes, stream: int, position: int, now: Instant) -> int:
-        """Number, remember and write one application message; returns its MsgSeqNum.
+        """Send one application message, as `send_applications` does; returns its MsgSeqNum."""
+        self.send_applications(stream, (position,), ((msg_type, body),), now)
+        return self.next_out - 1
 
-        `body` is everything behind the header; (stream, position) say where its record lies, for a resend. While the
-        peer is away the number is used all the same: the peer finds the gap at its next logon and asks.
-        Raises IllegalOccurrenceError before the first accepted logon, which would take the number away again.
+    def send_applications(
+        self, stream: int, positions: Sequence[int], messages: Sequence[tuple[bytes, bytes]], now: Instant
+    ) -> None:
+        """Number, remember and write application messages, (MsgType, body) each.
+
+        A body is everything behind the header; `stream` and its positions say where the records lie, for a resend.
+        While the peer is away the numbers are used all the same: the peer finds the gap at its next logon and asks.
+        Raises IllegalOccurrenceError before the first accepted logon, which would take the numbers away again.
         """
         if not self.numbered:
             raise IllegalOccurrenceError("an application message before the first accepted logon")
-        msg_seq_num = self.next_out
-        self.next_out = msg_seq_num + 1
-        self._references.add(stream, position, now.wall)
+        if not messages:
+            return
+        first = self.next_out
+        self.next_out = first + len(messages)
+        self._references.add_applications(stream, positions, now.wall)
         if self._state is State.ESTABLISHED:
-            self._out.append(self._frames.frame(msg_type, msg_seq_num, now.wall, body))
+            self._frames.add_frames(self._out, first, now.wall, messages)
             self._last_sent = now.monotonic
         elif not self._first_unsent:
-            self._first_unsent = msg_seq_num
-        return msg_seq_num
+            self._first_unsent = first
 
     def next_resend_chunk(self, count: int) -> list[ResendItem]:
         """Up to `count` next application messages to send again. Empty: all are handed out, or nobody waits.
@@ -406,6 +421,8 @@ class Session:
 
     def _take_frames(self, framing: Framing, now: Instant, events: list[Event]) -> None:
         while not self.close_expected:
+            if self._takes_messages and not self._gap.highest and self._take_plain_frames(framing, now, events):
+                continue
             body = framing.next_frame()
             if body is None:
                 break
@@ -417,15 +434,38 @@ class Session:
                 return
             parsed = split_fields(body)
             if type(parsed) is dict and self._is_plain(parsed, now):
-                msg_seq_num = self.next_in
-                self.next_in = msg_seq_num + 1
-                events.append(ApplicationMessage(msg_seq_num, parsed[b"35"], parsed, self.epoch))
+                msg_type = parsed[b"35"]
+                events.append(ApplicationMessage(self.next_in, msg_type, parsed, self.epoch))
+                self.next_in += 1
+                self._layouts.seen(parsed, _timestamp_tag(msg_type))
                 if self._gap.highest:
                     self._follow_gap(now, events)
             else:
                 self._take_message(parsed, now, events)
         if framing.failure and not self.close_expected:
             self._end(framing.failure, now)
+
+    def _take_plain_frames(self, framing: Framing, now: Instant, events: list[Event]) -> bool:
+        """As many plain messages of known layouts as come next, with the outcome that `_is_plain` would have.
+
+        True when the last one was not plain after all: anything may have changed.
+        """
+        timely = b""
+        for layout, match in framing.matched_frames(self._layouts.learned):
+            self._last_received = now.monotonic
+            values = match.groups()
+            number, sending_time, timestamp = layout.pick(values)
+            # Messages that arrive together mostly have one time on all of them.
+            if sending_time != timely or timestamp != timely:
+                timely = sending_time if self._is_timely(sending_time, timestamp, now) else b""
+            msg_seq_num = self.next_in
+            if not timely or int(number) != msg_seq_num:
+                self._take_message(split_fields(match.string[match.start(1) - len(b"35=") : match.end()]), now, events)
+                return True
+            self.next_in = msg_seq_num + 1
+            fields = dict(zip(layout.tags, values, strict=True))
+            events.append(_event(ApplicationMessage, (msg_seq_num, layout.msg_type, fields, self.epoch)))
+        return False
 
     def _is_plain(self, fields: Fields, now: Instant) -> bool:
         """Whether this is the usual case: an application message in sequence about which nothing is to be decided.
@@ -448,11 +488,17 @@ class Session:
             or int(number) != self.next_in
         ):
             return False
-        # A second less than the limit: what its fraction would decide is decided elsewhere.
-        age = whole_seconds(found[3]) * NANOSECONDS_PER_SECOND - now.wall
-        if abs(age) > self._sending_time_skew - NANOSECONDS_PER_SECOND:
-            return False
-        return found[4] == found[3] or whole_seconds(found[4]) >= 0
+        return self._is_timely(found[3], found[4], now)
+
+    def _is_timely(self, sending_time: bytes, timestamp: bytes, now: Instant) -> bool:
+        """Whether SendingTime is near our clock and the timestamp of the body is one.
+
+        A second nearer than the limit: what its fraction would decide is decided elsewhere.
+        """
+        age = whole_seconds(sending_time) * NANOSECONDS_PER_SECOND - now.wall
+        return abs(age) <= self._sending_time_skew - NANOSECONDS_PER_SECOND and (
+            timestamp == sending_time or whole_seconds(timestamp) >= 0
+        )
 
     def _take_message(self, parsed: Fields | FieldFault, now: Instant, events: list[Event]) -> None:
         """Any message: who sent it, when, and whether its turn has come (FIX 4.4 vol. 2, session protocol)."""

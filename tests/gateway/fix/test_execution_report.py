@@ -165,12 +165,12 @@ def test_the_average_price_is_the_nearest_of_eight_decimals(
     assert "." not in written or written[-1] not in "0."
 
 
-def test_a_cache_of_texts_is_emptied_when_it_is_full() -> None:
-    texts: dict[int, bytes] = {}
-    for key in range(30):
-        assert execution_report._keep(texts, 3, key, b"%d" % key) == b"%d" % key
-        assert key in texts
-        assert len(texts) <= 3
+def test_a_cache_of_texts_is_emptied_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution_report, "_TEXTS_KEPT", 3)
+    texts = execution_report._Texts(lambda number: b"%d" % number)
+    for number in range(30):
+        assert texts[number] == b"%d" % number
+        assert len(texts) == number % 3 + 1
 
 
 def test_reports_are_right_whatever_was_rendered_before_them() -> None:

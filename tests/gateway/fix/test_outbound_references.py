@@ -1,5 +1,6 @@
 """References of what was sent: the newest are kept, in little memory, and numbers never shift."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,3 +54,19 @@ def test_the_last_application_of_any_range_is_known_without_looking_at_the_range
         for end in range(begin, 13):
             expected = max((number for number in applications if begin <= number <= end), default=0)
             assert references.last_application(begin, end) == expected
+
+
+@pytest.mark.parametrize("kept", [1, 3, 100])
+def test_a_batch_is_remembered_as_its_messages_one_by_one_would_be(kept: int) -> None:
+    one_by_one, batched = OutboundReferences(kept), OutboundReferences(kept)
+    for round_, positions in enumerate(([4], [5, 6, 7, 9], [10, 11])):
+        one_by_one.add(ADMINISTRATIVE, 0, round_)
+        batched.add(ADMINISTRATIVE, 0, round_)
+        for position in positions:
+            one_by_one.add(round_, position, 100 + round_)
+        batched.add_applications(round_, positions, 100 + round_)
+    assert (batched.oldest, batched.last) == (one_by_one.oldest, one_by_one.last) == (max(1, 11 - kept), 10)
+    assert list(batched.applications(1)) == list(one_by_one.applications(1))
+    numbers = range(batched.oldest, 11)
+    for end in numbers:
+        assert batched.last_application(end, end) == one_by_one.last_application(end, end)
