@@ -18,16 +18,22 @@ class LostRecordsError(AssertionError):
     """A stream ends below what this writer was told is settled: the log lost what it had promised."""
 
 
+class ForeignRecordsError(AssertionError):
+    """A stream with one writer ends beyond what that writer has published: somebody else has written to it."""
+
+
 class StreamWriter:
     """Stages records at the next positions of one stream, and says which runs are to be sent.
 
-    With `from_end` the writer numbers on from the end it finds when it first opens, and stages nothing before.
+    With `from_end` the writer numbers on from the end it finds when it first opens, and stages nothing before. Without
+    a tag it is from then on the only one that writes the stream.
     A run made before the stream is open has no stream number yet; it is filled in when it is sent.
     """
 
     __slots__ = (
         "_alike",
         "_from_end",
+        "_numbers_on",
         "_retained",
         "_unsent",
         "end",
@@ -43,6 +49,7 @@ class StreamWriter:
     def __init__(self, partition: str, name: str, tag: str | None, from_end: bool = False) -> None:
         self._alike = False
         self._from_end = from_end
+        self._numbers_on = False
         self.partition = partition
         self.name = name
         self.tag = tag
@@ -99,16 +106,22 @@ class StreamWriter:
     def opened(self, number: int, end: StreamEnd, settled: StreamEnd) -> None:
         """The stream is open at `end`: everything kept from there on is to be sent (again).
 
-        Raises LostRecordsError when the end lies below what was settled.
+        Raises LostRecordsError when the end lies below what was settled, ForeignRecordsError when it lies beyond what
+        the only writer has published.
         """
         if end < self.settled:
             raise LostRecordsError(f"{self.partition} {self.name} ends at {end}, below the settled end {self.settled}")
+        if self._numbers_on and end > self.next:
+            raise ForeignRecordsError(
+                f"{self.partition} {self.name} ends at {end}, beyond its only writer's {self.next}"
+            )
         self.number = number
         if self._alike and self._retained and self._retained[0].first > end:
             self._retained.clear()  # the next record at the end is as good as the ones before it that were lost
             self.retained_bytes = 0
         if self._from_end:
             self._from_end = False
+            self._numbers_on = self.tag is None
             self.next = StreamPosition(end)
         self.progressed(end, settled)
         self._unsent = [_from(run, end) for run in self._retained if run.end > end]

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from exchange.records.positions import Position, StreamPosition
+from exchange.records.positions import Nanoseconds, Position, StreamPosition
+from exchange.streams.block import make_run
 from exchange.streams.client import StreamClientError
 from exchange.streams.levels import COMMITTED_1, SEQUENCED
 from exchange.streams.limits import StreamLimits
 from exchange.streams.sequencer_peer import Peer
+from exchange.streams.stream_writer import ForeignRecordsError
 from exchange.streams.wire import (
     PROTOCOL_VERSION,
     FrameSplitter,
@@ -284,3 +286,18 @@ async def test_a_peer_that_is_gone_is_forgotten_without_a_collector(tmp_path: Pa
             assert [item for item in gc.get_objects() if type(item) is Peer] == []
         finally:
             gc.enable()
+
+
+async def test_a_process_stops_when_somebody_else_has_written_its_stream(tmp_path: Path) -> None:
+    async with sequencer(tmp_path) as running, client(tmp_path, "writer") as writer:
+        orders = writer.writer("sym-1", "orders/A/1", None, from_end=True)
+        await writer.opened(orders)
+        appender = running.appenders["sym-1"]
+        stream = appender.stream("orders/A/1")
+        assert stream is not None
+        foreign = make_run(stream.number, StreamPosition(0), Nanoseconds(1), [b"foreign"])
+        assert appender.publish(stream, None, foreign) is None
+        assert writer._transport is not None
+        writer._transport.abort()
+        with pytest.raises(ForeignRecordsError, match="orders/A/1 ends at 1, beyond its only writer's 0"):
+            await writer.failed

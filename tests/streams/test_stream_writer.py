@@ -4,7 +4,7 @@ import pytest
 
 from exchange.records.positions import Nanoseconds, StreamEnd, StreamPosition
 from exchange.streams.block import Run
-from exchange.streams.stream_writer import LostRecordsError, StreamWriter
+from exchange.streams.stream_writer import ForeignRecordsError, LostRecordsError, StreamWriter
 
 NOW = Nanoseconds(1)
 
@@ -109,3 +109,15 @@ def test_what_one_input_causes_is_cut_into_runs_that_a_frame_can_carry() -> None
     runs = writer.take_unsent()
     assert [(run.first, run.record_count) for run in runs] == [(0, 4096), (4096, 4096), (8192, 1808)]
     assert [payload for run in runs for payload in run.payloads()] == payloads
+
+
+def test_a_single_writer_does_not_write_on_behind_records_of_somebody_else() -> None:
+    writer = StreamWriter("sym-1", "orders/A/1", None, from_end=True)
+    writer.opened(4, StreamEnd(7), StreamEnd(7))
+    writer.stage([b"7"], Nanoseconds(1))
+    writer.closed()
+    writer.opened(4, StreamEnd(8), StreamEnd(7))
+    writer.closed()
+    with pytest.raises(ForeignRecordsError, match="sym-1 orders/A/1 ends at 9, beyond its only writer's 8"):
+        writer.opened(4, StreamEnd(9), StreamEnd(8))
+    assert writer.number is None
