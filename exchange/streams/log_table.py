@@ -173,7 +173,10 @@ class SegmentIndex:
     def note(self, offset: int, header: BlockHeader, runs: Iterable[Run]) -> None:
         """Take the block at log offset `offset` in."""
         self.block_count += 1
-        self._partitions.setdefault(header.partition, _Places()).note(header.first, offset)
+        places = self._partitions.get(header.partition)
+        if places is None:
+            places = self._partitions[header.partition] = _Places()
+        places.note(header.first, offset)
         for run in runs:
             key = (header.partition, run.stream)
             places = self._streams.get(key)

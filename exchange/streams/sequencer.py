@@ -98,7 +98,8 @@ class Sequencer:
         if self.failed is not None:
             return
         for appender in self.appenders.values():
-            self._seal(appender)
+            if appender.open_size:
+                self._seal(appender)
         sealed, self._sealed = self._sealed, {}
         if sealed:
             self._commit_soon()
@@ -132,17 +133,19 @@ class Sequencer:
             self.log.commit()
 
     def _seal(self, appender: Appender) -> None:
-        if not appender.open_size:
-            return
         sealed = appender.seal(self.now(), self.log.synced)
         if sealed is not None:
             self.log.append(sealed.block, sealed.header, sealed.runs)
             self._unsettled.append((self.log.end, appender, sealed))
             self._sealed[appender] = None
-            self._awaited = self._awaited or self._is_awaited(appender, frozenset([run.stream for run in sealed.runs]))
+            self._awaited = self._awaited or self._is_awaited(appender, sealed)
 
-    def _is_awaited(self, appender: Appender, streams: frozenset[int]) -> bool:
-        return any(reader.concerned_by(streams) for reader in self._readers[appender.number, COMMITTED_1])
+    def _is_awaited(self, appender: Appender, sealed: SealedBlock) -> bool:
+        streams = frozenset([run.stream for run in sealed.runs])
+        for reader in self._readers[appender.number, COMMITTED_1]:  # noqa: SIM110 - a generator costs more than the loop
+            if reader.concerned_by(streams):
+                return True
+        return False
 
     def subscribed(self, subscription: Subscription) -> None:
         """A reader is to be sent what passes its level from now on."""

@@ -339,18 +339,12 @@ class Peer(asyncio.Protocol):
             self._refuse(str(error))
 
     def _send_blocks(self, subscription: Subscription, transport: asyncio.Transport) -> None:
-        pieces: list[bytes] = []
-        looked_at, share = 0, min(_TURN_BYTES, self._sequencer.limits.reader_buffer_bytes)
-        for size, frame in subscription.frames(self._sequencer.log.reader):
-            looked_at += size
-            if frame is not None:
-                pieces.append(frame)
-            if looked_at >= share:
-                subscription.resting = True
-                asyncio.get_running_loop().call_soon(self._go_on, subscription)
-                break
-        if pieces:
-            transport.write(b"".join(pieces))
+        share = min(_TURN_BYTES, self._sequencer.limits.reader_buffer_bytes)
+        frames = subscription.take(self._sequencer.log.reader, share)
+        if frames:
+            transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+        if subscription.resting:
+            asyncio.get_running_loop().call_soon(self._go_on, subscription)
 
     def _go_on(self, subscription: Subscription) -> None:
         subscription.resting = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -49,19 +49,25 @@ class Subscription:
         """The reader does not read these streams: blocks of nothing else need not be sent."""
         self._unread |= streams - {BINDING_NUMBER}
 
-    def frames(self, log: LogReader) -> Iterator[tuple[int, bytes | None]]:
-        """What comes next, up to the level: how many bytes were looked at, and the frame to be sent if there is one."""
-        while self.next < self.level_end:
-            for block in self._next_blocks(log):
-                if block.end > self.level_end:
-                    return
+    def take(self, log: LogReader, share: int) -> list[bytes]:
+        """The frames of what comes next, up to the level, or until `share` bytes were looked at: then it rests.
+
+        Whoever takes frames must send them.
+        """
+        frames: list[bytes] = []
+        looked_at, end = 0, self.level_end
+        while self.next < end and looked_at < share:
+            for block in self._next_blocks(log):  # levels lie between blocks, so the first of these is below the end
+                if block.end > end or looked_at >= share:
+                    break
                 self.next = Position(block.end)
+                looked_at += len(block.data)
                 sent = self._concerning(block)
-                if sent is None:
-                    yield len(block.data), None
-                    continue
-                since, self.known = self.known, self.next
-                yield len(block.data), block_frame(self.number, since, sent)
+                if sent is not None:
+                    frames.append(block_frame(self.number, self.known, sent))
+                    self.known = self.next
+        self.resting = self.next < end
+        return frames
 
     def concerned_by(self, streams: frozenset[int]) -> bool:
         """Whether a block with records of these streams is for this reader."""
@@ -81,7 +87,7 @@ class Subscription:
         whole = self.streams is None or streams <= self._numbers
         return block.data if whole else narrow_block(block.data, self._numbers)
 
-    def _next_blocks(self, log: LogReader) -> list[NearBlock]:
+    def _next_blocks(self, log: LogReader) -> Sequence[NearBlock]:
         recent = self.appender.recent
         if self.next >= recent.first:
             self._behind = None
