@@ -62,6 +62,11 @@ def primed(learning: bool) -> Venue:
     return venue
 
 
+def resummed(frame: bytes) -> bytes:
+    """The frame with the CheckSum that its bytes have."""
+    return frame[:-7] + b"10=%03d\x01" % (sum(frame[:-7]) % 256)
+
+
 FIRST = 22
 spoiling = st.sampled_from(
     (
@@ -69,8 +74,9 @@ spoiling = st.sampled_from(
         lambda frame: frame,
         lambda frame: frame,
         lambda frame: frame[:-8] + b"\x0110=000\x01",
-        lambda frame: frame.replace(b"\x019=1", b"\x019=01", 1),
-        lambda frame: frame.replace(b"\x019=1", b"\x019=2", 1),
+        lambda frame: resummed(frame.replace(b"\x019=1", b"\x019=01", 1)),
+        lambda frame: resummed(frame.replace(b"\x019=1", b"\x019=2", 1)),
+        lambda frame: resummed(frame.replace(b"\x019=1", b"\x019=", 1)),
         lambda frame: b"noise" + frame,
         lambda frame: frame[: len(frame) // 2],
         lambda frame: frame + frame,
@@ -107,6 +113,22 @@ def test_a_learned_layout_changes_nothing_but_speed(
     for (msg_type, body), ahead, odd, spoil in program:
         data += spoil(odd_frame(msg_type, body, max(1, number + ahead), odd))  # type: ignore[operator]
         number += 1
+    same_outcome(data, piece)
+
+
+@pytest.mark.parametrize("body", [body for msg_type, body in BODIES if msg_type == "D"])
+def test_an_odd_message_behind_a_plain_one_is_read_as_it_would_be_alone(body: str) -> None:
+    same_outcome(from_client("D", FIRST, ORDER) + from_client("D", FIRST + 1, body), 0)
+
+
+@pytest.mark.parametrize("length", [b"113", b"0112", b"12", b"1120"])
+def test_a_body_length_that_is_not_the_bodys_makes_no_frame(length: bytes) -> None:
+    frame = from_client("D", FIRST, ORDER)
+    assert b"\x019=112\x01" in frame
+    same_outcome(resummed(frame.replace(b"\x019=112\x01", b"\x019=%b\x01" % length)) + frame, 0)
+
+
+def same_outcome(data: bytes, piece: int) -> None:
     outcomes = []
     for learning in (True, False):
         venue = primed(learning)
