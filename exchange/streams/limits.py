@@ -28,6 +28,6 @@ class StreamLimits:
     prompt_sync_bytes: int = 64 * 1024
     """Groups up to this size are synced on the sequencer's loop while the disk is quick, not on a thread. 0: none."""
     level_interval_ms: int = 20
-    """Bare levels and settled ends are told at most this often."""
+    """Bare levels and settled ends are told at most this often; blocks that nobody waits for are synced no later."""
     log_free_bytes: int = 512 * 1024 * 1024
     """Free disk below which health turns degraded, before a full disk stops the appender."""

@@ -25,7 +25,6 @@ from exchange.streams.sequencer_peer import Peer
 from exchange.streams.subscription import Subscription
 
 _SYNCS_REMEMBERED = 1024
-_UNAWAITED_COMMIT_S = 0.002
 log = logger()
 
 
@@ -66,8 +65,6 @@ class Sequencer:
         self._sealed: dict[Appender, None] = {}
         self._flush_due = False
         self._awaited = False
-        self._commit_due = False
-        self._commit_later = False
         self._progress_due = False
         self._full = False
         self._sync_ns: deque[int] = deque(maxlen=_SYNCS_REMEMBERED)
@@ -101,36 +98,25 @@ class Sequencer:
             if appender.open_size:
                 self._seal(appender)
         sealed, self._sealed = self._sealed, {}
-        if sealed:
-            self._commit_soon()
-        for appender in sealed:
-            self._deliver(appender, SEQUENCED)
-        self._hold_publishers()
-
-    def _commit_soon(self) -> None:
-        """Have it committed at once if it is for the thread, in the next turn if somebody waits for it, else soon.
-
-        In the next turn, since what this one has written goes out before the loop waits for the disk. An order waits
-        for its tape, with which it goes to disk: whom it concerns reads it at the live edge.
-        """
         if not self.log.prompt:
             self.log.submit()
-        elif self._awaited and not self._commit_due:
-            self._commit_due = True
-            self._loop.call_soon(self._commit)
-        elif not self._commit_due and not self._commit_later:
-            self._commit_later = True
-            self._loop.call_later(_UNAWAITED_COMMIT_S, self._commit_unawaited)
-
-    def _commit_unawaited(self) -> None:
-        self._commit_later = False
-        self._commit()
+        for appender in sealed:
+            self._deliver(appender, SEQUENCED)
+        # Readers at the live edge have it by now, and work while the disk does.
+        if sealed:
+            self._commit()
+        self._hold_publishers()
 
     def _commit(self) -> None:
-        self._commit_due = False
-        self._awaited = False
-        if self.failed is None:
+        """To disk with what somebody waits for; what nobody waits for may go with it, or with the next progress.
+
+        An order waits for its tape in that way: whom it concerns reads it at the live edge.
+        """
+        if self._awaited or not self.log.prompt:
+            self._awaited = False
             self.log.commit()
+        else:
+            self.progress_soon()
 
     def _seal(self, appender: Appender) -> None:
         sealed = appender.seal(self.now(), self.log.synced)
@@ -201,13 +187,15 @@ class Sequencer:
         return self._full or self.failed is not None
 
     def progress_soon(self) -> None:
-        """Ends and levels are told at most every `level_interval_ms`."""
+        """Ends and levels are told at most every `level_interval_ms`, and what nobody waits for is committed before."""
         if not self._progress_due:
             self._progress_due = True
             self._loop.call_later(self.limits.level_interval_ms / 1000, self._tell_progress)
 
     def _tell_progress(self) -> None:
         self._progress_due = False
+        if self.failed is None:
+            self.log.commit()
         for peer in self.peers:
             peer.tell_progress()
 

@@ -180,20 +180,23 @@ async def test_a_read_of_a_sparse_stream_is_answered_in_shares(tmp_path: Path, m
 
 
 async def test_what_nobody_waits_for_is_synced_with_what_somebody_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("exchange.streams.sequencer._UNAWAITED_COMMIT_S", 5.0)
-    async with sequencer(tmp_path, StreamLimits(level_interval_ms=1)), client(tmp_path, "writer") as writer:
+    limits = StreamLimits(level_interval_ms=60_000)
+    async with sequencer(tmp_path, limits) as running, client(tmp_path, "writer") as writer:
         orders, tape = (writer.writer("sym-1", name, None) for name in ("orders/A/1", "tape"))
         reader = Recorder(COMMITTED_1, Position(0), ("tape",))
         writer.subscribe(reader)
         await until(lambda: reader.ends and tape.number is not None and orders.number is not None)
+        ordered = running.appenders["sym-1"].stream("orders/A/1")
+        assert ordered is not None
         writer.stage(orders, [b"order"])
-        await until(lambda: orders.end == 1)
-        assert orders.settled == 0
+        await until(lambda: ordered.end == 1)
+        await writer.state("sym-1")
+        assert ordered.settled == 0
         writer.stage(tape, [b"trade"])
-        await until(lambda: tape.settled == 1)
-        assert orders.settled == 1
+        await until(lambda: b"trade" in [payload for *_, payload in reader.records])
+        assert ordered.settled == 1
 
 
 async def test_what_nobody_waits_for_is_synced_all_the_same(tmp_path: Path) -> None:
