@@ -1,8 +1,9 @@
 """ExecutionReport(8) to bytes, for part `codec`: ours from records through the FIX session, peers from ready texts."""
 
+import random
 import time
 from collections.abc import Callable
-from itertools import cycle
+from itertools import cycle, islice
 from typing import Any
 
 import quickfix
@@ -14,7 +15,7 @@ from exchange.records.kinds import Kind
 from exchange.records.order_entry import OrderType, Side, TimeInForce
 from exchange.records.trade_tape import OrderAccepted
 from exchange.records.user_feed import Fill, Liquidity
-from gateway.fix.execution_report import render
+from gateway.fix.execution_report import RENDERERS
 from gateway.fix.instant import Instant
 from gateway.fix.session import Session
 
@@ -22,8 +23,11 @@ MEMBER = "ACME-1"
 SYMBOL_PARTITION = "sym-1"
 UNITS = (1, 2, 1, 0)
 TRANSACT_TIME = 1_767_323_045_678_000_000
+SEED = 1
 ORDERS = 20_000
-"""More orders of distinct terms than the renderer remembers: each is rendered cold at its first report."""
+"""Orders of 200 prices and 1,000 quantities: the terms of most are rendered cold at their first report."""
+REPORTS_AT_ONCE = 32
+"""The gateway renders and frames together what one block brings for a session; the peers have no such call."""
 HEADER_TAGS = (8, 9, 35, 34, 49, 52, 56)
 Pairs = list[tuple[int, str]]
 
@@ -65,15 +69,16 @@ def peers(pairs: Pairs) -> dict[str, Callable[[], bytes | str]]:
 
 
 def ordinal() -> Callable[[], bytes]:
-    """Ours: the acceptance and the fill of one order after the other, rendered, numbered and framed."""
+    """Ours: REPORTS_AT_ONCE acceptances and fills of one order after the other, rendered, numbered and framed."""
     session = _established_session()
-    records = cycle([record for number in range(ORDERS) for record in _reports_of_order(number)])
+    chance = random.Random(SEED)
+    records = cycle([record for number in range(ORDERS) for record in _reports_of_order(number, chance)])
     now = Instant(time.monotonic_ns(), time.time_ns())
-    following = records.__next__
+    partition, positions = SYMBOL_PARTITION.encode(), range(REPORTS_AT_ONCE)
 
     def encode() -> bytes:
-        msg_type, body = render(following(), SYMBOL_PARTITION, MEMBER)
-        session.send_application(msg_type, body, 0, 0, now)
+        messages = [RENDERERS[record[0]](record, partition, MEMBER) for record in islice(records, REPORTS_AT_ONCE)]
+        session.send_applications(0, positions, messages, now)
         return session.data_to_send()
 
     return encode
@@ -82,8 +87,11 @@ def ordinal() -> Callable[[], bytes]:
 def encoders() -> dict[str, Callable[[], bytes | str]]:
     """All of them; the peers build the fields of one of our fill reports."""
     ours = ordinal()
-    ours()
-    return {"ordinal": ours, **peers(field_pairs(ours()))}
+    return {"ordinal": ours, **peers(field_pairs(_last_frame(ours())))}
+
+
+def _last_frame(frames: bytes) -> bytes:
+    return frames[frames.rindex(b"8=FIX") :]
 
 
 def _established_session() -> Session:
@@ -98,11 +106,11 @@ def _established_session() -> Session:
     return session
 
 
-def _reports_of_order(number: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _reports_of_order(number: int, chance: random.Random) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """What a participant is told of an order that rests and is then filled."""
     position = 1_000_000 + number
     cl_ord_id = f"t3-{number:06}"
-    price, quantity = 9_900 + number % 100, 1 + number
+    price, quantity = chance.randint(9_900, 10_100), chance.randint(1, 1_000)
     side, order_type, time_in_force = int(Side.BUY), int(OrderType.LIMIT), int(TimeInForce.DAY)
     accepted = OrderAccepted(
         Kind.ORDER_ACCEPTED, position, 1, TRANSACT_TIME, "ACME", MEMBER, 1, number + 2, position, cl_ord_id, "HOUSE",

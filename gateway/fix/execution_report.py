@@ -88,14 +88,18 @@ class _Texts(dict[Any, bytes]):
 
 
 class _UnitTexts:
-    """The texts of one instrument's numbers: `quantities` by lots, `prices` by ticks, `averages` by whole ticks."""
+    """The texts of one instrument's numbers: quantities by lots, prices and averages by ticks.
 
-    __slots__ = ("averages", "prices", "quantities")
+    `price_fields` are whole fields 44, empty for the None of a market order.
+    """
+
+    __slots__ = ("averages", "price_fields", "prices", "quantities")
 
     def __init__(self, units: Units) -> None:
         tick_mantissa, tick_decimals, lot_mantissa, lot_decimals = units
         self.quantities = _Texts(lambda lots: decimal_text(lots * lot_mantissa, lot_decimals))
         self.prices = _Texts(lambda ticks: decimal_text(ticks * tick_mantissa, tick_decimals))
+        self.price_fields = _Texts(lambda ticks: b"" if ticks is None else b"44=%b\x01" % self.prices[ticks])
         self.averages = _Texts(lambda ticks: average_price(ticks, 1, units))
 
 
@@ -119,39 +123,49 @@ def render(fields: tuple[Any, ...], symbol_partition: str, session: str) -> tupl
 
 
 def _accepted(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
-    _, cause, ordinal, transact_time, _, _, _, _, order_position, cl_ord_id = fields[:10]
-    terms = fields[10:]
+    (
+        _, cause, ordinal, transact_time, _, _, _, _, order_position, cl_ord_id,
+        account, symbol, units, side, order_type, time_in_force, quantity, price,
+    ) = fields  # fmt: skip
+    texts = _texts[units]
+    order_quantity = texts.quantities[quantity]
     return EXECUTION_REPORT, (
-        b"37=%b-%d\x0117=%b-%d-%d\x01150=0\x0139=0\x0111=%b\x01%b151=%b\x0114=0\x016=0\x0160=%b\x01"
+        b"37=%b-%d\x0117=%b-%d-%d\x01150=0\x0139=0\x0111=%b\x01"
+        b"%b38=%b\x01%b151=%b\x0114=0\x016=0\x0160=%b\x01"
     ) % (
-        partition, order_position, partition, cause, ordinal, cl_ord_id.encode("latin-1"), _order_texts[terms],
-        _texts[terms[_UNITS]].quantities[terms[_QUANTITY]], _time_texts[transact_time],
+        partition, order_position, partition, cause, ordinal, cl_ord_id.encode("latin-1"),
+        _kind_texts[account, symbol, side, order_type, time_in_force], order_quantity, texts.price_fields[price],
+        order_quantity, _time_texts[transact_time],
     )  # fmt: skip
 
 
 def _filled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
     (
-        _, cause, ordinal, transact_time, _, _, order_position, cl_ord_id, _, _, units, _, _, _, _, _,
+        _, cause, ordinal, transact_time, _, _, order_position, cl_ord_id,
+        account, symbol, units, side, order_type, time_in_force, quantity, price,
         cumulative, leaves, notional, last_price, last_quantity, liquidity, number,
     ) = fields  # fmt: skip
     texts = _texts[units]
     quantities = texts.quantities
     ticks, between = divmod(notional, cumulative)
     return EXECUTION_REPORT, (
-        b"37=%b-%d\x0117=%b-%d-%d\x01527=%b-%d-T%d\x01150=F\x0139=%d\x0111=%b\x01%b"
+        b"37=%b-%d\x0117=%b-%d-%d\x01527=%b-%d-T%d\x01150=F\x0139=%d\x0111=%b\x01"
+        b"%b38=%b\x01%b"
         b"32=%b\x0131=%b\x01851=%d\x01151=%b\x0114=%b\x016=%b\x0160=%b\x01"
     ) % (
         partition, order_position, partition, cause, ordinal, partition, cause, number, 1 if leaves else 2,
-        cl_ord_id.encode("latin-1"), _order_texts[fields[8:16]], quantities[last_quantity], texts.prices[last_price],
-        liquidity, quantities[leaves], quantities[cumulative],
+        cl_ord_id.encode("latin-1"),
+        _kind_texts[account, symbol, side, order_type, time_in_force], quantities[quantity], texts.price_fields[price],
+        quantities[last_quantity], texts.prices[last_price], liquidity, quantities[leaves], quantities[cumulative],
         average_price(notional, cumulative, units) if between else texts.averages[ticks], _time_texts[transact_time],
     )  # fmt: skip
 
 
 def _canceled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:
     _, cause, ordinal, transact_time, _, _, requester, _, _, cl_ord_id, order_position, order_cl_ord_id = fields[:12]
-    terms = fields[12:20]
+    account, symbol, units, side, order_type, time_in_force, quantity, price = fields[12:20]
     cumulative, notional, reason = fields[20:]
+    texts = _texts[units]
     order_id = order_cl_ord_id.encode("latin-1")
     if requester == session and cl_ord_id is not None:
         ids, why = b"11=%b\x0141=%b\x01" % (cl_ord_id.encode("latin-1"), order_id), b""
@@ -159,10 +173,12 @@ def _canceled(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[
         # Nobody on this session asked: no OrigClOrdID, and the text says who or what did (order-state matrices, D).
         ids, why = b"11=%b\x01" % order_id, _why_canceled(requester, reason)
     return EXECUTION_REPORT, (
-        b"37=%b-%d\x0117=%b-%d-%d\x01150=4\x0139=4\x01%b%b151=0\x0114=%b\x016=%b\x0160=%b\x01%b"
+        b"37=%b-%d\x0117=%b-%d-%d\x01150=4\x0139=4\x01%b"
+        b"%b38=%b\x01%b151=0\x0114=%b\x016=%b\x0160=%b\x01%b"
     ) % (
-        partition, order_position, partition, cause, ordinal, ids, _order_texts[terms],
-        _texts[terms[_UNITS]].quantities[cumulative], average_price(notional, cumulative, terms[_UNITS]),
+        partition, order_position, partition, cause, ordinal, ids,
+        _kind_texts[account, symbol, side, order_type, time_in_force], texts.quantities[quantity],
+        texts.price_fields[price], texts.quantities[cumulative], average_price(notional, cumulative, units),
         _time_texts[transact_time], why,
     )  # fmt: skip
 
@@ -211,21 +227,14 @@ def _cancel_refused(fields: tuple[Any, ...], partition: bytes, session: str) -> 
     )
 
 
-_UNITS: Final = 2
-_QUANTITY: Final = 6
-
-
-def _order_text(terms: tuple[Any, ...]) -> bytes:
-    """The order's own terms, the same in each of its reports: a record's neighbouring fields from account to price."""
-    account, symbol, units, side, order_type, time_in_force, quantity, price = terms
-    texts = _texts[units]
-    return b"%b55=%b\x0154=%d\x0138=%b\x0140=%d\x01%b59=%d\x01" % (
+def _kind_text(kind: tuple[str | None, str, int, int, int]) -> bytes:
+    """What many orders have in common: Account(1) if there is one, Symbol(55), Side, OrdType and TimeInForce."""
+    account, symbol, side, order_type, time_in_force = kind
+    return b"%b55=%b\x0154=%d\x0140=%d\x0159=%d\x01" % (
         b"" if account is None else b"1=%b\x01" % account.encode("latin-1"),
         symbol.encode("latin-1"),
         side,
-        texts.quantities[quantity],
         order_type,
-        b"" if price is None else b"44=%b\x01" % texts.prices[price],
         time_in_force,
     )
 
@@ -245,7 +254,7 @@ def average_price(notional: int, cumulative: int, units: Units) -> bytes:
 
 
 _texts = _TextsByUnits()
-_order_texts = _Texts(_order_text)
+_kind_texts = _Texts(_kind_text)
 _time_texts = _Texts(timestamp_text)
 """TransactTime(60): the reports of one block share it."""
 

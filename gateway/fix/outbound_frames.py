@@ -44,14 +44,16 @@ class FrameParts:
             self._sent = _summed(b"\x0152=%b\x01" % timestamp_text(sending_time))
         sent, sent_total = self._sent
         begins, heads, sent_size = self._begins, self._heads, len(sent)
+        sent_total -= 1  # what adler32 adds to the sum of a number
         for msg_type, body in messages:
             head, head_total = heads.get(msg_type) or self._head(msg_type)
             number = b"%d" % msg_seq_num
-            length = len(head) + len(number) + sent_size + len(body)
+            size = len(body)
+            length = len(head) + len(number) + sent_size + size
             begin, begin_total = begins.get(length) or self._begin(length)
-            # The sum of a frame is the sum of its parts; what adler32 adds to each of two sums is taken off.
-            body_total = adler32(body) - 1 if len(body) <= SUMMED_AT_ONCE else checksum(body)
-            total = begin_total + head_total + sent_total + body_total + adler32(number) - 1
+            # The sum of a frame is the sum of its parts.
+            body_total = adler32(body) - 1 if size <= SUMMED_AT_ONCE else checksum(body)
+            total = begin_total + head_total + sent_total + body_total + adler32(number)
             out += (begin, head, number, sent, body, TRAILERS[total & 0xFF])
             msg_seq_num += 1
 

@@ -39,7 +39,7 @@ async def test_a_wrong_password_moves_nothing_and_resets_nothing() -> None:
         assert await client.frames(3) == [
             "35=4|49=ORDINAL|56=ACME-1|34=1|52=T|43=Y|122=T|123=Y|36=2|",
             "35=8|49=ORDINAL|56=ACME-1|34=2|52=T|43=Y|122=T|37=sym-1-11|17=sym-1-11-0|150=0|39=0|11=A1|55=ALFA|54=1|"
-            "38=10|40=2|44=9.90|59=1|151=10|14=0|6=0|60=T|",
+            "40=2|59=1|38=10|44=9.90|151=10|14=0|6=0|60=T|",
             "35=4|49=ORDINAL|56=ACME-1|34=3|52=T|43=Y|122=T|123=Y|36=5|",
         ]
 

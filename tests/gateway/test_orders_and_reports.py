@@ -14,7 +14,7 @@ def report(comp_id: str, number: int, body: str) -> str:
     return f"35=8|49=ORDINAL|56={comp_id}|34={number}|52=T|{body}"
 
 
-A1 = "11=A1|55=ALFA|54=1|38=10|40=2|44=9.90|59=1|"
+A1 = "11=A1|55=ALFA|54=1|40=2|59=1|38=10|44=9.90|"
 
 
 @on_uvloop
@@ -26,7 +26,7 @@ async def test_orders_and_cancels_are_answered_on_the_session_that_sent_them() -
             report("ACME-1", 2, f"37=sym-1-11|17=sym-1-11-0|150=0|39=0|{A1}151=10|14=0|6=0|60=T|")
         ]
         await bolt.order("B1", "sell 4 ALFA 9.85")
-        b1 = "11=B1|55=ALFA|54=2|38=4|40=2|44=9.85|59=1|"
+        b1 = "11=B1|55=ALFA|54=2|40=2|59=1|38=4|44=9.85|"
         assert await bolt.frames(2) == [
             report("BOLT-1", 2, f"37=sym-1-14|17=sym-1-14-0|150=0|39=0|{b1}151=4|14=0|6=0|60=T|"),
             report(
@@ -47,7 +47,7 @@ async def test_orders_and_cancels_are_answered_on_the_session_that_sent_them() -
             report(
                 "ACME-1",
                 4,
-                "37=sym-1-11|17=sym-1-17-0|150=4|39=4|11=C1|41=A1|55=ALFA|54=1|38=10|40=2|44=9.90|59=1|"
+                "37=sym-1-11|17=sym-1-17-0|150=4|39=4|11=C1|41=A1|55=ALFA|54=1|40=2|59=1|38=10|44=9.90|"
                 "151=0|14=4|6=9.9|60=T|",
             )
         ]
@@ -79,7 +79,7 @@ async def test_a_cancel_by_the_other_session_answers_it_and_tells_the_one_that_e
         await first.order("A1", "buy 10 ALFA 9.90")
         await first.frames(1)
         await second.cancel("C1", "A1")
-        terms = "55=ALFA|54=1|38=10|40=2|44=9.90|59=1|151=0|14=0|6=0|60=T|"
+        terms = "55=ALFA|54=1|40=2|59=1|38=10|44=9.90|151=0|14=0|6=0|60=T|"
         ids = "37=sym-1-11|17=sym-1-14-0|150=4|39=4|"
         assert await second.frames(1) == [report("ACME-2", 2, f"{ids}11=C1|41=A1|{terms}")]
         assert await first.frames(1) == [

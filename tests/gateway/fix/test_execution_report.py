@@ -45,7 +45,7 @@ CANCEL_REFUSED = CancelRefused(
 )
 UNKNOWN = CANCEL_REFUSED._replace(order_position=None, order_state=None, refusal=Refusal.UNKNOWN_ORDER)
 
-ORDER = "1=acc|55=ABC|54=1|38=10|40=2|44=9.90|59=1|"
+ORDER = "1=acc|55=ABC|54=1|40=2|59=1|38=10|44=9.90|"
 AT = "60=20260105-09:00:00.123456|"
 
 
@@ -60,7 +60,7 @@ def report(record: tuple[Any, ...], session: str = "CL1") -> tuple[str, str]:
     [
         (ACCEPTED, "CL1", "8", f"37=sym-1-41|17=sym-1-41-0|150=0|39=0|11=A1|{ORDER}151=10|14=0|6=0|{AT}"),
         (MARKET, "CL1", "8",
-         f"37=sym-1-41|17=sym-1-41-0|150=0|39=0|11=A1|55=ABC|54=1|38=10|40=1|59=3|151=10|14=0|6=0|{AT}"),
+         f"37=sym-1-41|17=sym-1-41-0|150=0|39=0|11=A1|55=ABC|54=1|40=1|59=3|38=10|151=10|14=0|6=0|{AT}"),
         (REFUSED, "CL1", "8",
          f"37=sym-1-41|17=sym-1-41-0|150=8|39=8|103=99|11=A1|55=ABC|54=1|151=0|14=0|6=0|{AT}"
          "58=PRICE_OFF_TICK: Price(44) is not a multiple of the tick (9.901)|"),
