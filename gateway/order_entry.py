@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from exchange.records.codec import encode
 from exchange.records.kinds import Kind
 from exchange.records.order_entry import (
+    NO_ORDER,
     OrderType,
     Side,
     TimeInForce,
@@ -25,9 +26,6 @@ from gateway.fix.dictionary import NEW_ORDER_SINGLE, ORDER_CANCEL_REQUEST, Sessi
 from gateway.fix.fields import DECIMAL_DIGITS, Fields, NotANumberError, OffUnitError, parse_units, whole_number
 from gateway.fix.limits import DEFAULT_LIMITS
 from gateway.fix.session_events import ApplicationMessage
-
-NO_ORDER = -1
-"""`order_position` of a cancel whose OrderID(37) is none of the partition's: no order has it."""
 
 _SIDES = {b"%d" % side: int(side) for side in Side}
 _ORDER_TYPES = {b"%d" % order_type: int(order_type) for order_type in OrderType}

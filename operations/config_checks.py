@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from operations.config_tables import mantissa_and_decimals, shown
 from operations.failures import ConfigFaults
-from operations.limits import ORDERED
+from operations.limits import LARGEST, ORDERED
 from operations.venue import DECODER_KINDS, MEMBERS_OF_A_PAIR, PORT_KEYS, Process, Venue
 
 
@@ -105,6 +105,9 @@ def _check_ports(venue: Venue, faults: ConfigFaults) -> None:
 
 def check_limits(venue: Venue, faults: ConfigFaults) -> None:
     """Limits of which one must fit into the other do."""
+    for name, largest in LARGEST.items():
+        if venue.limits[name] > largest:
+            faults.add(f"limits.{name}", f"too large; allowed: at most {largest}")
     for smaller, larger in ORDERED:
         if venue.limits[smaller] > venue.limits[larger]:
             faults.add(f"limits.{smaller}", f"above limits.{larger}; allowed: at most {venue.limits[larger]}")

@@ -7,13 +7,15 @@ from dataclasses import fields
 from typing import Any
 
 from exchange.streams.limits import StreamLimits
+from exchange.symbol_partition import cl_ord_ids
+from exchange.symbol_partition.order_rules import LONGEST_PAYLOAD
 from gateway.fix.limits import Limits as FixLimits
 
 REMEMBERED_ORDERS = "remembered_orders"
 """The one limit that decoders obey: it reaches them as a record, never as config (architecture, rule 1)."""
 
 _OF_STREAMS = {limit.name: limit.default for limit in fields(StreamLimits)}
-_OF_MATCHERS = {REMEMBERED_ORDERS: 100_000}
+_OF_MATCHERS = {REMEMBERED_ORDERS: cl_ord_ids.REMEMBERED_ORDERS}
 _OF_FIX = {limit.name: limit.default for limit in fields(FixLimits)}
 _OF_GATEWAYS = {"in_flight_orders": 10_000}
 _OF_NODES = {"deaths_per_minute": 5, "stop_grace_ms": 10_000, "stale_after_ms": 2_000}
@@ -38,3 +40,6 @@ ORDERED = (
     ("heart_bt_int_min_s", "heart_bt_int_max_s"),
 )
 """Pairs of keys of which the first must not exceed the second: what one carries must fit into the other."""
+
+LARGEST = {"identifier_bytes": LONGEST_PAYLOAD // 8}
+"""Key to its largest value: three identifiers, two bytes for each of theirs at most, fit into what a matcher reads."""

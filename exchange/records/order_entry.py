@@ -10,6 +10,9 @@ from typing import NamedTuple
 from exchange.records.kinds import Kind
 from exchange.records.refusals import Refusal
 
+NO_ORDER = -1
+"""An order position that no order has: of an id that never named one, or of an OrderID(37) of no known form."""
+
 
 class Side(IntEnum):
     """FIX Side(54)."""
@@ -52,8 +55,8 @@ class NewOrder(NamedTuple):
 class CancelOrder(NamedTuple):
     """OrderCancelRequest(F). Names its order by `order_position` (from OrderID(37)) or by `orig_cl_ord_id`.
 
-    `order_position` is None when OrderID(37) was absent; an OrderID of another partition or of no known form is -1,
-    which no order has.
+    `order_position` is None when OrderID(37) was absent; an OrderID of another partition or of no known form is
+    NO_ORDER.
     """
 
     kind: int

@@ -5,14 +5,12 @@ were refused and for cancel requests, so that a second use is seen (FIX 4.4 vol.
 cancel gets the order's true state.
 """
 
+from exchange.records.order_entry import NO_ORDER
 from exchange.symbol_partition.book import Order
 from exchange.symbol_partition.instrument import EndedOrder
 
 REMEMBERED_ORDERS = 100_000
 """How many ids at least are remembered per participant; the limit `remembered_orders`."""
-
-NO_ORDER = -1
-"""The order position of an id that never named an order."""
 
 
 class Generation:

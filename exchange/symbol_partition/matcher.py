@@ -14,11 +14,12 @@ from exchange.records import reference_data, trade_tape
 from exchange.records.codec import encode
 from exchange.records.end_reasons import EndReason
 from exchange.records.kinds import Kind
+from exchange.records.order_entry import NO_ORDER
 from exchange.records.record import Draft, Record
 from exchange.records.reference_data import InstrumentAdded, LimitSet, ParticipantAdded
 from exchange.records.refusals import Refusal
 from exchange.symbol_partition.book import BookSide, Order
-from exchange.symbol_partition.cl_ord_ids import NO_ORDER, REMEMBERED_ORDERS, ClOrdIds, Generation
+from exchange.symbol_partition.cl_ord_ids import REMEMBERED_ORDERS, ClOrdIds, Generation
 from exchange.symbol_partition.instrument import FILLED, NEW, PARTLY_FILLED, EndedOrder, Instrument
 from exchange.symbol_partition.order_rules import (
     IMMEDIATE_OR_CANCEL,

@@ -166,6 +166,13 @@ def test_a_limit_that_does_not_fit_into_another_is_refused(tmp_path: Path) -> No
     ]
 
 
+def test_a_limit_of_identifiers_is_no_longer_than_a_matcher_reads(tmp_path: Path) -> None:
+    assert faults(tmp_path, append="[limits]\nidentifier_bytes = 1025\n") == [
+        "venue.toml: limits.identifier_bytes: too large; allowed: at most 1024",
+    ]
+    assert load_venue(write_demo(tmp_path, append="[limits]\nidentifier_bytes = 1024\n"))
+
+
 def test_a_limit_of_the_config_replaces_the_default(tmp_path: Path) -> None:
     venue = load_venue(write_demo(tmp_path, append="[limits]\nin_flight_orders = 7\n"))
     assert venue.limits == load_venue(DEMO).limits | {"in_flight_orders": 7}
