@@ -23,7 +23,7 @@ class ReferenceReader:
         self.level = COMMITTED_1
         self.streams: tuple[str, ...] | None = (reference_data.STREAM,)
         self._partition = partition
-        self.block_reader = BlockReader(partition, Position(0), whole=False)
+        self.block_reader = BlockReader(partition, Position(0))
         self.instruments: dict[str, Units] = {}
         self.participants: dict[str, str] = {}
         self.end = 0

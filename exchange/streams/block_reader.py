@@ -24,27 +24,30 @@ class ReadGapError(Exception):
 
 
 class BlockReader:
-    """Takes exactly the next position of the partition, and of each stream when it is sent only some of them.
+    """Takes exactly the next position of the partition, and of each stream that is of interest.
 
+    A sequencer passes over what is of no interest, so positions of the partition alone would not show a gap.
     `wants` says of a stream name whether its runs are of interest; the payloads of others are not even cut.
     `first` None means: from the end that the sequencer tells.
     """
 
-    def __init__(
-        self, partition: str, first: Position | None, whole: bool = True, wants: Callable[[str], bool] | None = None
-    ) -> None:
+    def __init__(self, partition: str, first: Position | None, wants: Callable[[str], bool] | None = None) -> None:
         self.partition = partition
         self.epoch = Epoch(0)
         self.next = first
-        self._whole = whole
         self._wants = wants
         self._names: dict[int, str] = {}
+        self._ends: dict[int, int] = {}
         self.unread: dict[int, None] = {}
         """The numbers of the streams that are bound in this epoch and not of interest."""
         self._name(BINDING_NUMBER, BINDING_STREAM)
 
     def subscribed(self, epoch: Epoch, start: Position, streams: list[tuple[int, str, StreamEnd]]) -> None:
-        """The sequencer's answer: from `start` on, in `epoch`, with the streams bound so far."""
+        """The sequencer's answer: from `start` on, in `epoch`, with the streams bound so far.
+
+        What is read on this connection lies in this epoch or in what survived of those before: whatever block it is
+        read from, the cut that matters later is the one that ends this epoch.
+        """
         self.epoch = epoch
         self.next = start
         self.unread = {}
@@ -64,17 +67,14 @@ class BlockReader:
             raise ReadGapError(f"{self.partition}: passed over from {since} follows {self.next}")
         self.next = max(self.next, end)
 
-    def read(self, block: bytes, since: Position | None = None) -> Iterator[ReadRun]:
+    def read(self, block: bytes, since: Position) -> Iterator[ReadRun]:
         """The runs of the next block; nothing from `since` up to it is of interest.
 
-        Raises ReadGapError when it is not the next.
+        Raises ReadGapError when it is not the next, or a run in it is not the next of its stream.
         """
         header = parse_header(block)
-        if since is not None:
-            self.passed_over(since, header.first)
+        self.passed_over(since, header.first)
         assert self.next is not None
-        if header.first > self.next and self._whole:
-            raise ReadGapError(f"{self.partition}: block at {header.first} follows {self.next}")
         skip_below = self.next
         for run in parse_runs(block, HEADER_SIZE):
             name = self._names[run.stream]
@@ -87,13 +87,17 @@ class BlockReader:
             if run.stream == BINDING_NUMBER:
                 self._bind(payloads)
             if payloads and name:
+                if first != self._ends.get(run.stream, first):
+                    raise ReadGapError(f"{self.partition} {name}: {first} follows {self._ends[run.stream]}")
+                self._ends[run.stream] = first + len(payloads)
                 yield ReadRun(name, position, first, run.event_time, header.sequencing_time, payloads)
-        self.epoch = header.epoch
         self.next = Position(header.end)
 
     def _bind(self, payloads: list[bytes]) -> None:
         for payload in payloads:
-            self._name(*binding_of(payload))
+            number, name = binding_of(payload)
+            self._name(number, name)
+            self._ends[number] = 0
 
     @property
     def end(self) -> End:

@@ -325,6 +325,7 @@ class StreamClient(asyncio.Protocol):
         reader.block_reader.subscribed(epoch, start, streams)
         reader.subscribed({name: end for _, name, end in streams})
         self._subscribing.discard(number)
+        self._passing_over[number] = 0
         self._pass_over(number, reader.block_reader)
         self._open_when_subscribed()
 
@@ -340,9 +341,10 @@ class StreamClient(asyncio.Protocol):
 
     def _pass_over(self, number: int, place: BlockReader) -> None:
         """Say which streams are not read, so that this process need not wake up for blocks of nothing else."""
-        self._passing_over[number] = len(place.unread)
-        if place.unread and self._transport is not None:
-            self._transport.write(control_frame(FrameType.PASS_OVER, number, list(place.unread)))
+        unread = list(place.unread)[self._passing_over[number] :]
+        self._passing_over[number] += len(unread)
+        if unread and self._transport is not None:
+            self._transport.write(control_frame(FrameType.PASS_OVER, number, unread))
 
     def _levels(self, body: bytes) -> None:
         (rows,) = control_fields(body, 1)[:1]

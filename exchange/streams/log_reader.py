@@ -171,7 +171,8 @@ class LogReader:
         return index
 
     def _forward(self, offset: int) -> Iterator[tuple[BlockHeader, bytes]]:
-        for place, segment in enumerate(self.segments):
+        # As the log is now: a segment that is sealed meanwhile would end elsewhere than where reading it stopped.
+        for place, segment in enumerate(tuple(self.segments)):
             stop = min(self.segments[place + 1].base, self.end) if place + 1 < len(self.segments) else self.end
             start = max(offset, segment.base)
             if start >= stop:

@@ -87,6 +87,7 @@ class Peer(asyncio.Protocol):
         self._paused = False
         for subscription in tuple(self._subscriptions.values()):
             self.deliver(subscription)
+        self.tell_progress()
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -98,7 +99,7 @@ class Peer(asyncio.Protocol):
                     if handler is None:
                         raise ProtocolError(f"frame type {kind} is not a request")
                     handler(self, body)
-        except (ProtocolError, MalformedRunError, LogError, struct.error) as error:
+        except (ProtocolError, MalformedRunError, LogError, OSError, struct.error) as error:
             self._refuse(str(error))
 
     def _refuse(self, reason: str) -> None:
@@ -334,8 +335,9 @@ class Peer(asyncio.Protocol):
             return
         try:
             self._send_blocks(subscription, self._transport)
-        except LogError as error:
-            # History that is damaged stops who needs it, with the place; whoever reads at the edge trades on.
+        except (LogError, OSError) as error:
+            # History that is damaged or cannot be opened stops who needs it, with the place; whoever reads at the edge
+            # trades on.
             self._refuse(str(error))
 
     def _send_blocks(self, subscription: Subscription, transport: asyncio.Transport) -> None:
@@ -357,8 +359,8 @@ class Peer(asyncio.Protocol):
 
     def tell_progress(self) -> None:
         """Ends of the streams written here, and the levels of readers that have not been sent all they may have."""
-        if self._transport is None or (not self._progressed and not self._subscriptions):
-            return
+        if self._transport is None or self._paused or (not self._progressed and not self._subscriptions):
+            return  # a peer that does not read is told when it does again
         ends: dict[int, list[tuple[int, int, int]]] = {}
         for partition, number in self._progressed:
             stream = self._sequencer.by_number[partition].streams[number]

@@ -11,6 +11,7 @@ from exchange.streams.appender import Appender, NearBlock
 from exchange.streams.block import BINDING_NUMBER, HEADER_SIZE, narrow_block, parse_runs
 from exchange.streams.levels import SEQUENCED
 from exchange.streams.log_reader import LogReader
+from exchange.streams.segment import LogError
 from exchange.streams.wire import block_frame
 
 if TYPE_CHECKING:
@@ -94,11 +95,19 @@ class Subscription:
             return recent.holding(self.next)
         block = None if self._behind is None else next(self._behind, None)
         if block is None:  # the iterator ran out at what was synced when it began
-            self._behind = (
-                NearBlock(data, header.end, None) for header, data in log.blocks(self.appender.number, self.next)
-            )
-            block = next(self._behind)
+            self._behind = self._from_log(log)
+            block = next(self._behind, None)
+            if block is None:
+                raise LogError(f"{self.appender.name}: no block at {self.next} in the log")
         return [block]
+
+    def _from_log(self, log: LogReader) -> Iterator[NearBlock]:
+        place: int = self.next
+        for header, data in log.blocks(self.appender.number, self.next):
+            if header.first > place:  # or the reader would be told that it is passed over
+                raise LogError(f"{self.appender.name}: block at {header.first} follows {place} in the log")
+            place = header.end
+            yield NearBlock(data, header.end, None)
 
     def _wanted(self, names: frozenset[str]) -> frozenset[int]:
         streams = self.appender.streams

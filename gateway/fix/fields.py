@@ -18,11 +18,12 @@ SOH = b"\x01"
 
 _LAST_TAG = 956
 """FIX 4.4 ends here (vol. 6, fields by tag). Higher tags are other people's: taken by the slow path, and ignored."""
-_PLAIN_TAGS = (
+PLAIN_TAGS = (
     frozenset(b"%d" % tag for tag in range(1, _LAST_TAG + 1))
     .difference(DATA_TAGS, GROUPS)
     .difference((b"8", b"9", b"10"))
 )
+"""Tags whose value is just what stands up to the next SOH, with nothing that must follow."""
 _TEXT = bytes(byte for byte in range(256) if byte not in b"=\x01")
 _DELIMITERS = b"=\x01"
 _FRAMING_TAGS = (b"8", b"9", b"35")
@@ -52,7 +53,7 @@ def split_fields(body: bytes) -> Fields | FieldFault:
         # What is left without the text shows that each = and each SOH stands where the pairing above took it to be.
         body.translate(None, _TEXT) == _DELIMITERS * len(fields)
         and all(fields.values())
-        and _PLAIN_TAGS.issuperset(fields)
+        and PLAIN_TAGS.issuperset(fields)
     ):
         return fields
     return _read_fields(body)

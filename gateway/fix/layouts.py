@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from gateway.fix.fields import Fields
+from gateway.fix.fields import PLAIN_TAGS, Fields
 
 _LEARNED_AFTER = 4
 """So many messages of one layout are read field by field before it is learned."""
 _LAYOUTS = 8
 """Most layouts learned of one peer; messages of others are read field by field for good."""
 _TAGS = 64
-"""A message with more tags is not learned."""
+"""A message with more tags is not learned; nor is one with a group or a data field, whose lengths are checked."""
 _COUNTED = 64
 
 
@@ -47,14 +47,18 @@ class Layouts:
 
     def seen(self, fields: Fields, timestamp_tag: bytes) -> None:
         """A plain message of these fields, in the order in which they came, has been read field by field."""
-        if len(self.learned) >= _LAYOUTS or len(fields) > _TAGS:
+        if len(self.learned) >= _LAYOUTS or len(fields) > _TAGS or not PLAIN_TAGS.issuperset(fields):
             return
         tags = (fields[b"35"], *fields)
         count = self._counts[tags] = self._counts.get(tags, 0) + 1
-        if count == _LEARNED_AFTER:
+        if count == _LEARNED_AFTER and not self._knows(tags):
             self.learned.append(self._layout(fields, timestamp_tag))
         elif len(self._counts) > _COUNTED:
             self._counts.clear()
+
+    def _knows(self, tags: tuple[bytes, ...]) -> bool:
+        # A message of a known layout is read field by field when it comes behind a gap, for one.
+        return any((layout.msg_type, *layout.tags) == tags for layout in self.learned)
 
     def _layout(self, fields: Fields, timestamp_tag: bytes) -> Layout:
         msg_type, tags = fields[b"35"], tuple(fields)

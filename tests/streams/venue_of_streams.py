@@ -48,7 +48,7 @@ class Recorder:
     def __init__(self, level: int, first: Position | None = None, streams: tuple[str, ...] | None = None) -> None:
         self.level = level
         self.streams = streams
-        self.block_reader = BlockReader("sym-1", first, whole=streams is None)
+        self.block_reader = BlockReader("sym-1", first)
         self.records: list[tuple[int, str, int, bytes]] = []
         self.cuts: list[int] = []
         self.ends: dict[str, StreamEnd] = {}
@@ -61,7 +61,7 @@ class Recorder:
     def cut(self, cut: Position) -> None:
         self.cuts.append(cut)
         self.records = [record for record in self.records if record[0] < cut]
-        self.block_reader = BlockReader("sym-1", cut, whole=self.streams is None)
+        self.block_reader = BlockReader("sym-1", cut)
 
     def received(self, run: ReadRun) -> None:
         for offset, payload in enumerate(run.payloads):

@@ -30,6 +30,13 @@ BODIES = (
     ("D", "43=Y|" + ORDER),
     ("D", "43=Y|122=20260105-09:00:00|" + ORDER),
     ("D", "453=1|448=X|447=D|452=1|" + ORDER),
+    ("D", "453=1|" + ORDER),
+    ("D", "453=0|" + ORDER),
+    ("D", "453=5|" + ORDER),
+    ("D", "95=1|96=a|" + ORDER),
+    ("D", "95=9|96=a|" + ORDER),
+    ("D", "95=8|96=a|44=9.9|" + ORDER),
+    ("D", "8013=x|" + ORDER),
     ("1", "112=ping|"),
     ("0", ""),
     ("j", "45=2|372=8|380=0|"),
@@ -43,19 +50,28 @@ def header(msg_type: str, number: str, sender: str = "CL1", target: str = "XCHG"
     return f"35={msg_type}|49={sender}|56={target}|34={number}|52={stamp(seconds)}|"
 
 
+ODD_BUT_SOUND = (
+    ("D", "453=1|448=X|447=D|452=1|" + ORDER),
+    ("D", "453=0|" + ORDER),
+    ("D", "95=1|96=a|" + ORDER),
+    ("D", "8013=x|" + ORDER),
+)
+"""Messages whose groups and data are checked as they are read: a layout must not lose those checks."""
+
+
 class NeverLearns(Layouts):
     def seen(self, fields: Fields, timestamp_tag: bytes) -> None:
         pass
 
 
 def primed(learning: bool) -> Venue:
-    """A session that has read messages of four layouts often enough to know them, unless it may not learn."""
+    """A session that has read messages of several layouts often enough to know them, unless it may not learn."""
     venue = Venue()
     if not learning:
         venue.session._layouts = NeverLearns(b"FIX.4.4", {})
     venue.log_on()
     number = 2
-    for msg_type, body in BODIES[:4] * 5:
+    for msg_type, body in (*BODIES[:4], *ODD_BUT_SOUND) * 5:
         assert len(venue.feed(from_client(msg_type, number, body))) == 1
         number += 1
     assert len(venue.session._layouts.learned) == (3 if learning else 0)
@@ -67,7 +83,7 @@ def resummed(frame: bytes) -> bytes:
     return frame[:-7] + b"10=%03d\x01" % (sum(frame[:-7]) % 256)
 
 
-FIRST = 22
+FIRST = 2 + 5 * (4 + 4)
 spoiling = st.sampled_from(
     (
         lambda frame: frame,
