@@ -104,9 +104,9 @@ class FixConnection(asyncio.Protocol):
             return
         session = self._acceptor.sessions.get(logon.sender_comp_id.decode("ascii", "replace"))
         if session is None:
-            self._refuse(None, f"unknown SenderCompID {logon.sender_comp_id[:64]!r}")
+            self._refuse(None, f"unknown SenderCompID {_shown(logon.sender_comp_id)}")
         elif logon.target_comp_id.decode("ascii", "replace") != self._acceptor.comp_id:
-            self._refuse(session.name, f"wrong TargetCompID {logon.target_comp_id[:64]!r}")
+            self._refuse(session.name, f"wrong TargetCompID {_shown(logon.target_comp_id)}")
         elif session.connection is not None:
             self._refuse_second(session)
         else:
@@ -382,3 +382,8 @@ class FixConnection(asyncio.Protocol):
             self._refuse(None, self._unidentified.close_reason)
         else:
             self._set_timer(self._unidentified.next_deadline)
+
+
+def _shown(comp_id: bytes) -> str:
+    """What a stranger calls itself, for the log and the status."""
+    return ascii(comp_id[:64].decode("latin-1"))[1:-1]

@@ -39,8 +39,8 @@ _SLOW_SYNCS = 3
 class Log:
     """Appends blocks and tells when they are on disk. Lives on the loop; the committer does the writing.
 
-    `committed` is called on the loop, once per group, with the size of what is synced now or the error that stopped
-    the log; after an error nothing is written again.
+    `committed` is called on the loop, once per group, within `commit` or later, with the size of what is synced now or
+    the error that stopped the log; after an error nothing is written again.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """The sequencer: the appenders of the partitions homed here, one shared log, and the peers that publish and read.
 
-A turn of the loop takes what arrived from every peer, then seals at most a few blocks, hands them to the committer and
-to the readers at the live edge. When a group is on disk, what it holds is settled and goes to the readers of COMMITTED.
+A turn of the loop takes what arrived from every peer, then seals at most a few blocks, sends them to the readers at the
+live edge and has them written and synced, on the spot or by the committer's thread (decision 10). When a group is on
+disk, what it holds is settled and goes to the readers of COMMITTED.
 """
 
 import asyncio

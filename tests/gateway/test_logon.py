@@ -67,8 +67,8 @@ async def test_an_unknown_sender_and_a_wrong_target_are_closed_without_a_byte() 
         await client.send(client.frame("0"))
         assert await client.until_closed() == []
         assert reasons(running) == [
-            (None, "unknown SenderCompID b'NOBODY-1'"),
-            ("ACME-1", "wrong TargetCompID b'OTHER'"),
+            (None, "unknown SenderCompID NOBODY-1"),
+            ("ACME-1", "wrong TargetCompID OTHER"),
             (None, "first message is not a Logon"),
         ]
         assert running.session().fix.numbered is False
