@@ -1,5 +1,7 @@
 """A second `ordinal run` on the same data continues, book and all."""
 
+import os
+import signal
 from pathlib import Path
 
 from bench.venue_process import venue_on
@@ -40,3 +42,23 @@ async def test_a_resting_order_is_there_after_a_restart_and_can_be_canceled(scra
         "3",
         "0",
     )
+
+
+async def test_a_kill_of_the_sequencer_in_a_second_run_costs_no_other_process(scratch: Path) -> None:
+    """What a reader has read may lie in an epoch of the first run: it is not sent back for that."""
+    data, log = scratch / "data", scratch / "log"
+    with venue_on(data, log, DEMO) as venue:
+        await venue.wait_until_open()
+    with venue_on(data, log, DEMO) as venue:
+        await venue.wait_until_open()
+        before = await venue.processes()
+        with StockClient(scratch, venue.order_entry_port, "ACME-1") as acme:
+            for number in range(3):
+                pid = (await venue.processes())["sequencer"]
+                os.kill(pid, signal.SIGKILL)
+                acme.send("D", RESTING | {11: f"rest-{number}"})
+                report = acme.report()
+                assert (report[150], report[11]) == ("0", f"rest-{number}")
+        after = await venue.processes()
+    assert_audit_holds(DEMO, data)
+    assert {name for name, pid in after.items() if pid != before[name]} == {"sequencer"}
