@@ -34,7 +34,7 @@ def instant() -> Instant:
 class Feed:
     """One stream of a participant, from one symbol partition, and how far it has been received."""
 
-    __slots__ = ("end", "live", "name", "number", "partition_text", "symbol_partition")
+    __slots__ = ("end", "live", "name", "number", "symbol_partition")
 
     def __init__(self, name: str, number: int, end: StreamPosition, live: dict[str, OrderEntrySession]) -> None:
         self.name = name
@@ -42,8 +42,7 @@ class Feed:
         self.end = end
         self.live = live
         """The participant's sessions that are served live, by name."""
-        self.symbol_partition = name.partition("/")[0]
-        self.partition_text = self.symbol_partition.encode("latin-1")
+        self.symbol_partition = name.partition("/")[0].encode("latin-1")
 
 
 class Batch(NamedTuple):
@@ -227,7 +226,7 @@ def _reports_of(
             batch = batches.get(name)
             if batch is not None:
                 batch.positions.append(position)
-                batch.messages.append(RENDERERS[fields[0]](fields, feed.partition_text, name))
+                batch.messages.append(RENDERERS[fields[0]](fields, feed.symbol_partition, name))
                 if answered_epoch is not None:
                     batch.session.answered(answered_epoch)
     return batches

@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from exchange.records.record import Draft, Record
-
-Destination = tuple[str, str]
-"""A partition and a stream in it."""
+from exchange.records.record import Draft, Outputs, Record
 
 
 class Decoder(Protocol):
@@ -34,7 +31,7 @@ class Decoder(Protocol):
 
     def outputs(
         self, position: int, stream: str, stream_position: int, event_time: int, sequencing_time: int, payload: bytes
-    ) -> Sequence[tuple[Destination, bytes]]:
+    ) -> Outputs:
         """What `apply` gives, from a record's fields: for the runner, which makes no Record and no Draft per record.
 
         A payload with where it goes. `apply` is this with names, and nothing else.

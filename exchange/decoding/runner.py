@@ -7,8 +7,9 @@ make the decoder, restore, read forward; without checkpoints a restart is the re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from exchange.decoding.decoder import Decoder, Destination
+from exchange.decoding.decoder import Decoder
 from exchange.records.positions import End, StreamPosition
+from exchange.records.record import Destination
 from exchange.streams.block_reader import ReadRun
 
 _NOWHERE: Destination = ("", "")

@@ -1,5 +1,6 @@
 """What a decoder reads and writes: sequenced records in, drafts out (architecture, vocabulary)."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from exchange.records.positions import Nanoseconds, Position, StreamPosition
@@ -26,3 +27,10 @@ class Draft(NamedTuple):
     partition: str
     stream: str
     payload: bytes
+
+
+Destination = tuple[str, str]
+"""A partition and a stream in it."""
+
+Outputs = Sequence[tuple[Destination, bytes]]
+"""Drafts without an object for each: where it goes, and its payload."""

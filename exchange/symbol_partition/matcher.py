@@ -15,7 +15,7 @@ from exchange.records.codec import encode
 from exchange.records.end_reasons import EndReason
 from exchange.records.kinds import Kind
 from exchange.records.order_entry import NO_ORDER
-from exchange.records.record import Draft, Record
+from exchange.records.record import Destination, Draft, Outputs, Record
 from exchange.records.reference_data import InstrumentAdded, LimitSet, ParticipantAdded
 from exchange.records.refusals import Refusal
 from exchange.symbol_partition.book import BookSide, Order
@@ -69,12 +69,6 @@ _SNAPSHOT_FORMAT = 1
 
 # The layout of Order.terms: the first fields of a TradeHalf, in its order.
 _PARTICIPANT, _, _ORDER_POSITION, _CL_ORD_ID, _, _SIDE, _ORDER_TYPE, _, _QUANTITY, _PRICE = range(10)
-
-
-Output = tuple[tuple[str, str], bytes]
-"""A payload for the tape, behind the partition and stream that it goes to."""
-
-Outputs = Sequence[Output]
 
 
 class Entrance(NamedTuple):
@@ -230,7 +224,7 @@ class Matcher:
         instrument: Instrument,
         terms: tuple[Any, ...],
         fills: Sequence[tuple[Order, int]],
-        outputs: list[Output],
+        outputs: list[tuple[Destination, bytes]],
     ) -> tuple[int, int]:
         """Add a Trade per fill and end the makers that are filled; returns the taker's leaves and notional."""
         to_tape = self._to_tape
@@ -257,7 +251,7 @@ class Matcher:
         return leaves, notional
 
     def _end_remainder(
-        self, position: int, now: int, instrument: Instrument, order: Order, outputs: list[Output]
+        self, position: int, now: int, instrument: Instrument, order: Order, outputs: list[tuple[Destination, bytes]]
     ) -> None:
         """End what an order may not rest with: a market order's remainder, or an immediate-or-cancel order's."""
         terms = order.terms

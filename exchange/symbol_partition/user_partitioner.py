@@ -13,7 +13,7 @@ from exchange.decoding.build import digest_of_sources
 from exchange.records import clock, reference_data, trade_tape
 from exchange.records.codec import encode
 from exchange.records.kinds import Kind
-from exchange.records.record import Draft, Record
+from exchange.records.record import Destination, Draft, Outputs, Record
 from exchange.records.reference_data import ParticipantAdded
 from exchange.records.user_feed import Liquidity, beacon, user_stream
 from exchange.symbol_partition.reference_data import decode_reference_data
@@ -49,11 +49,6 @@ _TRADE_FIELDS = len(trade_tape.Trade._fields)
 _HALF_FIELDS = len(trade_tape.TradeHalf._fields)
 _SNAPSHOT_FORMAT = 1
 
-Delivery = tuple[str, str]
-"""Where one participant's records go: a user partition and a stream."""
-
-Outputs = Sequence[tuple[Delivery, bytes]]
-
 
 class UserPartitioner:
     """The decoder of kind `partitioner` for one symbol partition; see exchange.decoding.decoder.Decoder."""
@@ -63,7 +58,7 @@ class UserPartitioner:
 
     def __init__(self, partition: str) -> None:
         self._partition = partition
-        self._deliveries: dict[str, Delivery] = {}
+        self._deliveries: dict[str, Destination] = {}
 
     def reads(self, stream: str) -> bool:
         """The tape, the clock and the reference data; what members ask for reaches them as the tape's answer."""
@@ -109,7 +104,7 @@ class UserPartitioner:
         if len(trade) != _TRADE_FIELDS or type(trade[2]) is not int:
             return ()
         _, cause, ordinal, now, number, symbol, units, price, quantity, maker, taker = trade
-        outputs: list[tuple[Delivery, bytes]] = []
+        outputs: list[tuple[Destination, bytes]] = []
         for half, liquidity in ((maker, _ADDED), (taker, _REMOVED)):
             if type(half) is not tuple or len(half) != _HALF_FIELDS or type(half[0]) is not str:
                 return ()

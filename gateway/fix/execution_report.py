@@ -111,7 +111,7 @@ class _TextsByUnits(dict[Units, _UnitTexts]):
         return texts
 
 
-def render(fields: tuple[Any, ...], symbol_partition: str, session: str) -> tuple[bytes, bytes]:
+def render(fields: tuple[Any, ...], symbol_partition: bytes, session: str) -> tuple[bytes, bytes]:
     """(MsgType, body) of a user-feed record, kind first, as `session` gets it.
 
     Raises ValueError for a kind that is not reported.
@@ -119,7 +119,7 @@ def render(fields: tuple[Any, ...], symbol_partition: str, session: str) -> tupl
     renderer = RENDERERS.get(fields[0])
     if renderer is None:
         raise ValueError(f"records of kind {fields[0]} are not reported")
-    return renderer(fields, symbol_partition.encode("latin-1"), session)
+    return renderer(fields, symbol_partition, session)
 
 
 def _accepted(fields: tuple[Any, ...], partition: bytes, session: str) -> tuple[bytes, bytes]:

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from exchange.decoding.decoder import Destination
 from exchange.decoding.rederive import Derived, rederive
 from exchange.decoding.runner import Output, Runner
 from exchange.records.positions import End, Nanoseconds, Position, StreamPosition
-from exchange.records.record import Draft, Record
+from exchange.records.record import Destination, Draft, Record
 from exchange.streams.block_reader import ReadRun
 
 

@@ -51,7 +51,7 @@ AT = "60=20260105-09:00:00.123456|"
 
 def report(record: tuple[Any, ...], session: str = "CL1") -> tuple[str, str]:
     """What a session gets for a record that has been written and read."""
-    msg_type, body = render(decode_fields(encode(record)), "sym-1", session)
+    msg_type, body = render(decode_fields(encode(record)), b"sym-1", session)
     return msg_type.decode(), text(body)
 
 
@@ -121,15 +121,15 @@ def test_every_refusal_has_a_sentence_and_a_reason_that_fits_it() -> None:
 
 
 def test_b21_text_of_the_message_comes_back_byte_for_byte() -> None:
-    _, body = render(ACCEPTED._replace(cl_ord_id="l\x92ordre", account="\xe2\x82\xac"), "sym-1", "CL1")
+    _, body = render(ACCEPTED._replace(cl_ord_id="l\x92ordre", account="\xe2\x82\xac"), b"sym-1", "CL1")
     assert b"\x0111=l\x92ordre\x011=\xe2\x82\xac\x01" in body
-    _, body = render(REFUSED._replace(detail="a\x01b\u20ac"), "sym-1", "CL1")
+    _, body = render(REFUSED._replace(detail="a\x01b\u20ac"), b"sym-1", "CL1")
     assert body.endswith(b" (a b?)\x01")
 
 
 def test_records_that_are_no_reports_are_refused() -> None:
     with pytest.raises(ValueError, match="records of kind 61 are not reported"):
-        render(beacon(1, 2, 3), "sym-1", "CL1")
+        render(beacon(1, 2, 3), b"sym-1", "CL1")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_reports_are_right_whatever_was_rendered_before_them() -> None:
 def test_a_stock_quickfix_dictionary_takes_each_report(
     dictionary: quickfix.DataDictionary, record: tuple[Any, ...]
 ) -> None:
-    msg_type, body = render(record, "sym-1", "CL1")
+    msg_type, body = render(record, b"sym-1", "CL1")
     frame = FrameParts(b"FIX.4.4", b"XCHG", b"CL1").frame(msg_type, 2, TIME, body)
     message = quickfix.Message(frame.decode("latin-1"), dictionary, True)
     dictionary.validate(message)
@@ -207,7 +207,7 @@ def test_a_stock_quickfix_dictionary_takes_each_report(
 
 
 def test_the_dictionary_would_refuse_what_is_wrong(dictionary: quickfix.DataDictionary) -> None:
-    _, body = render(REFUSED, "sym-1", "CL1")
+    _, body = render(REFUSED, b"sym-1", "CL1")
     for wrong in (body.replace(b"103=99", b"103=18"), body.replace(b"39=8", b"39=H"), body + b"880=T1\x01"):
         frame = FrameParts(b"FIX.4.4", b"XCHG", b"CL1").frame(b"8", 2, TIME, wrong)
         with pytest.raises((quickfix.IncorrectTagValue, quickfix.TagNotDefinedForMessage)):
