@@ -3,12 +3,15 @@
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from enum import IntEnum
 from typing import Any
 
 from exchange.records import order_entry, reference_data, trade_tape, user_feed
 from exchange.records.codec import MalformedPayloadError, decode_fields
+from exchange.records.end_reasons import EndReason
 from exchange.records.kinds import Kind
 from exchange.records.record import Record
+from exchange.records.refusals import Refusal
 
 _CLASSES: Mapping[int, type[Any]] = {
     Kind.NEW_ORDER: order_entry.NewOrder,
@@ -26,6 +29,13 @@ _CLASSES: Mapping[int, type[Any]] = {
     Kind.INPUT_REFUSED: trade_tape.InputRefused,
     Kind.FILL: user_feed.Fill,
     Kind.BEACON: user_feed.Beacon,
+}
+_ENUMERATIONS: Mapping[str, type[IntEnum]] = {
+    "side": order_entry.Side,
+    "order_type": order_entry.OrderType,
+    "time_in_force": order_entry.TimeInForce,
+    "refusal": Refusal,
+    "reason": EndReason,
 }
 _NANOSECONDS = 1_000_000_000
 
@@ -75,7 +85,7 @@ def record_to_json(record: Record) -> str:
 def record_to_line(record: Record) -> str:
     """One line for a human: position, time, stream and its position, kind, values."""
     kind, payload = describe_payload(record.payload)
-    values = " ".join(f"{name}={value_text(value)}" for name, value in payload.items())
+    values = " ".join(f"{name}={value_text(name, value)}" for name, value in payload.items())
     place = f"{record.stream}[{record.stream_position}]"
     return f"{record.position:>10}  {time_text(record.sequencing_time)}  {place:<28} {kind:<16} {values}".rstrip()
 
@@ -83,18 +93,21 @@ def record_to_line(record: Record) -> str:
 def payload_text(payload: bytes) -> str:
     """A payload alone, in one line."""
     kind, fields = describe_payload(payload)
-    return " ".join([kind, *(f"{name}={value_text(value)}" for name, value in fields.items())])
+    return " ".join([kind, *(f"{name}={value_text(name, value)}" for name, value in fields.items())])
 
 
-def value_text(value: Any) -> str:
-    """A value of a payload, without Python's decorations."""
+def value_text(name: str, value: Any) -> str:
+    """A value of a payload for a human: enumerations by name, all else exactly as it is."""
     if value is None:
         return "-"
     if isinstance(value, dict):
-        return "{" + " ".join(f"{name}={value_text(item)}" for name, item in value.items()) + "}"
+        return "{" + " ".join(f"{inner}={value_text(inner, item)}" for inner, item in value.items()) + "}"
     if isinstance(value, tuple | list):
-        return ",".join(value_text(item) for item in value)
-    return str(value)
+        return ",".join(value_text("", item) for item in value)
+    try:
+        return _ENUMERATIONS[name](value).name
+    except (KeyError, ValueError):
+        return str(value)
 
 
 def time_text(nanoseconds: int) -> str:

@@ -7,7 +7,8 @@ from exchange.records.kinds import Kind
 from exchange.records.order_entry import OrderType, Side, TimeInForce, new_order
 from exchange.records.positions import Nanoseconds, Position, StreamPosition
 from exchange.records.record import Record
-from exchange.records.trade_tape import Trade, TradeHalf
+from exchange.records.refusals import Refusal
+from exchange.records.trade_tape import OrderRefused, Trade, TradeHalf
 from operations.record_text import payload_text, record_to_json, record_to_line
 
 TIME = Nanoseconds(1_700_000_000_123_456_789)
@@ -41,7 +42,7 @@ def test_json_is_one_line_with_times_in_integer_nanoseconds() -> None:
 def test_a_line_for_a_human_has_the_same_values() -> None:
     assert record_to_line(ORDER) == (
         "        12  2023-11-14T22:13:20.123456Z  orders/ACME/ACME-1[3]        new_order        "
-        "session_epoch=1 msg_seq_num=2 cl_ord_id=C1 account=- symbol=ALFA side=1 order_type=2 time_in_force=0 "
+        "session_epoch=1 msg_seq_num=2 cl_ord_id=C1 account=- symbol=ALFA side=BUY order_type=LIMIT time_in_force=DAY "
         "quantity=100 price=10050"
     )
 
@@ -63,3 +64,14 @@ def test_what_no_version_of_ours_wrote_is_shown_in_hex() -> None:
     assert payload_text(b"\x93\x01") == "unreadable bytes=9301"
     assert payload_text(encode((99, 1))) == "unreadable bytes=926301"
     assert payload_text(encode((int(Kind.FILL), 1))) == "unreadable bytes=923c01"
+
+
+def test_enumerations_are_shown_by_name_and_unknown_ones_as_they_are() -> None:
+    refused = OrderRefused(
+        Kind.ORDER_REFUSED, 41, 0, 1_767_603_600_123_456_789, "ACME", "CL1", 7, 2, "A1", None, "ABC", 7,
+        Refusal.PRICE_OFF_TICK, "9.901",
+    )  # fmt: skip
+    assert payload_text(encode(refused)) == (
+        "order_refused cause=41 ordinal=0 transact_time=1767603600123456789 participant=ACME session=CL1 "
+        "session_epoch=7 msg_seq_num=2 cl_ord_id=A1 account=- symbol=ABC side=7 refusal=PRICE_OFF_TICK detail=9.901"
+    )
