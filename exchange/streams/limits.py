@@ -26,7 +26,7 @@ class StreamLimits:
     reader_buffer_bytes: int = 1024 * 1024
     """Bytes waiting in one reader's socket. At the limit nothing more is queued: it catches up from the log."""
     prompt_sync_bytes: int = 64 * 1024
-    """Groups up to this size are synced on the sequencer's loop while the disk is quick, not on a thread. 0: none."""
+    """Groups up to this size are synced on the sequencer's loop while the disk is quick, not on a thread. 1: none."""
     level_interval_ms: int = 20
     """Bare levels and settled ends are told at most this often; blocks that nobody waits for are synced no later."""
     log_free_bytes: int = 512 * 1024 * 1024

@@ -141,6 +141,8 @@ class LogReader:
     def _find(self, look: _Look) -> int:
         """The last segment that holds the place says where to begin; 0 when none does."""
         for place in range(len(self.segments) - 1, -1, -1):
+            if self.segments[place].base >= self.end:
+                continue  # nothing of it is on disk, and its file may not be there yet
             offset = look(self._index(place))
             if offset is not None:
                 return offset
@@ -152,9 +154,8 @@ class LogReader:
         The sealed one's index stays at hand: its file is not written before the committer's turn.
         """
         self._indexes[len(self.segments) - 1] = self.active_index
-        if len(self._indexes) > _INDEXES_CACHED:
-            self._indexes.popitem(last=False)
         self.segments.append(following)
+        self._drop_indexes()
         self.active_index = SegmentIndex()
         return self.active_index
 
@@ -164,11 +165,17 @@ class LogReader:
         index = self._indexes.get(place)
         if index is None:
             index = self._indexes[place] = _load_or_make_index(self.segments[place], self.segments[place + 1].base)
-            if len(self._indexes) > _INDEXES_CACHED:
-                self._indexes.popitem(last=False)
+            self._drop_indexes()
         else:
             self._indexes.move_to_end(place)
         return index
+
+    def _drop_indexes(self) -> None:
+        while len(self._indexes) > _INDEXES_CACHED:
+            place = next(iter(self._indexes))
+            if self.segments[place + 1].base >= self.end:
+                break  # not written yet: it could not be had again
+            del self._indexes[place]
 
     def _forward(self, offset: int) -> Iterator[tuple[BlockHeader, bytes]]:
         # As the log is now: a segment that is sealed meanwhile would end elsewhere than where reading it stopped.

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from exchange.streams.sequencer import Sequencer
 
 _HELLO_SECONDS = 5.0
+_LARGEST_NUMBER = 2**32 - 1
+"""A subscription's number has four bytes in the frames that answer it."""
 _READ_BYTES = 256 * 1024
 _TURN_BYTES = 512 * 1024
 """What one request or subscription may look at in a turn of the loop: others wait two or three milliseconds."""
@@ -224,6 +226,8 @@ class Peer(asyncio.Protocol):
             raise ProtocolError("a subscription names a stream that is no text")
         appender = self._appender(name)
         assert self.process is not None
+        if request > _LARGEST_NUMBER:
+            raise ProtocolError(f"subscription {request} is above {_LARGEST_NUMBER}")
         if request in self._subscriptions:
             raise ProtocolError(f"subscription {request} is there already")
         if level not in (SEQUENCED, COMMITTED_1):

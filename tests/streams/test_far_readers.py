@@ -1,5 +1,7 @@
 """Laws of readers that were away: they miss nothing and go back only when something was lost (rules 5 and 13)."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,46 @@ async def test_a_reader_that_is_slow_while_a_segment_is_sealed_misses_nothing(tm
         observer._transport.resume_reading()  # type: ignore[union-attr]
         await until(lambda: reader.block_reader.end == 401)
         assert [record[2] for record in reader.records if record[1] == TAPE] == list(range(400))
+        assert (observer.connections, running.refused_peers) == (1, 0)
+
+
+async def test_a_far_reader_is_served_while_seals_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More segments are sealed than indexes are kept, and none of their files is there yet."""
+    disk = threading.Event()
+    disk.set()
+    real = os.fsync
+
+    def held(descriptor: int) -> None:
+        disk.wait(8)
+        real(descriptor)
+
+    monkeypatch.setattr("exchange.streams.committer.os.fsync", held)
+    limits = StreamLimits(segment_bytes=20_000, recent_bytes=10_000, prompt_sync_bytes=0)
+    async with (
+        sequencer(tmp_path, limits) as running,
+        client(tmp_path, "writer") as writer,
+        client(tmp_path, "observer") as observer,
+    ):
+        tape = writer.writer("sym-1", TAPE, None)
+        await publish(writer, tape, 20)
+        disk.clear()
+        try:
+            for _ in range(40):
+                end = tape.next + 1
+                writer.stage(tape, [b"y" * 9_000])
+                await until(lambda: running.appenders["sym-1"].streams[1].end == end)  # noqa: B023 (awaited in the same turn)
+            assert len(running.log.reader.segments) == 20
+            settled = running.appenders["sym-1"].settled
+            readers = [Recorder(COMMITTED_1, Position(0)) for _ in range(3)]
+            for reader in readers:
+                observer.subscribe(reader)
+            await until(lambda: all(reader.block_reader.end == settled for reader in readers))
+            assert running.refused_peers == 0
+        finally:
+            disk.set()
+        await until(lambda: all(reader.block_reader.end == 61 for reader in readers))
         assert (observer.connections, running.refused_peers) == (1, 0)
 
 

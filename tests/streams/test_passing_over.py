@@ -134,6 +134,14 @@ async def test_only_what_there_is_can_be_passed_over(
         raw.writer.close()
 
 
+async def test_a_subscription_has_a_number_that_its_frames_can_carry(tmp_path: Path) -> None:
+    async with sequencer(tmp_path):
+        raw = await Raw.connect(tmp_path)
+        raw.writer.write(control_frame(FrameType.SUBSCRIBE, 2**32, "sym-1", None, SEQUENCED, None, 0))
+        assert await raw.until(FrameType.REFUSED) == ("subscription 4294967296 is above 4294967295",)
+        raw.writer.close()
+
+
 async def written(running: Sequencer, writer: StreamClient, count: int) -> None:
     """A long tape, read from the log alone, with one order at its end."""
     tape = writer.writer("sym-1", "tape", None)
